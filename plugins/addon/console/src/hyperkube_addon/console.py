@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,7 +43,6 @@ class ConsoleAddon(Plugin):
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
         self._settings = self.settings(Settings)
-        self._stopped = threading.Event()
         self._console: Console | None = None
 
     def start(self) -> None:
@@ -70,12 +68,10 @@ class ConsoleAddon(Plugin):
 
     @hookimpl
     def addon_start(self) -> None:
-        """Wait: the listener has a thread of its own."""
-        self._stopped.wait()
+        """Nothing is left to do: the listener, which `start` has opened, has the one thread that the console needs."""
 
     def close(self) -> None:
         """Serve no more."""
-        self._stopped.set()
         if self._console is not None:
             self._console.close()
             with contextlib.suppress(OSError):

@@ -11,12 +11,12 @@ from urllib.parse import urlencode
 import flask
 from hyperkube_lib.console import here
 from hyperkube_lib.console.pages import objects
-from hyperkube_lib.console.pages.tables import url_of
+from hyperkube_lib.console.pages.tables import SECTION_OF, url_of
 from hyperkube_lib.console.yaml_text import difference, read_edited
 
 from hyperkube.client.client import APPLY_PATCH, MERGE_PATCH
 from hyperkube.client.discovery import ApiResource
-from hyperkube.machinery.errors import BadRequest, Conflict, HyperkubeError, MethodNotAllowed, UsageError
+from hyperkube.machinery.errors import BadRequest, Conflict, HyperkubeError, MethodNotAllowed
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.times import format_time
 
@@ -50,23 +50,30 @@ def change(group: str, version: str, plural: str, namespace: str, name: str) -> 
 
 
 def _apply(resource: ApiResource, namespace: str, name: str, *, dry_run: bool) -> ResponseReturnValue:
-    """Apply the edited text, or show what that would change."""
+    """Apply the edited text, or show what that would change, also where it would take fields over from others."""
     text, force = flask.request.form.get("text", "").replace("\r\n", "\n"), "force" in flask.request.form
     client = here.session().acting.client
     before = client.get(resource.gvr, name, namespace)
     wrong, lines, status = "", None, 200
-    try:
-        wanted = read_edited(text, resource.kind, name, namespace)
-        after = client.patch(
+
+    def applied(wanted: Object, *, force: bool) -> Object:
+        return client.patch(
             resource.gvr, name, wanted, namespace,
             patch_type=APPLY_PATCH, field_manager=FIELD_MANAGER, force=force, dry_run=dry_run,
         )  # fmt: skip
-    except (HyperkubeError, UsageError) as error:
-        wrong, status = str(error), 409 if isinstance(error, Conflict) else 422
-    else:
-        if not dry_run:
+
+    try:
+        wanted = read_edited(text, resource.kind, name, namespace)
+        try:
+            after = applied(wanted, force=force)
+        except Conflict as conflict:
+            wrong, status = str(conflict), 409
+            after = applied(wanted, force=True) if dry_run else before
+        if not dry_run and not wrong:
             return flask.redirect(objects.thing_url(resource, namespace, name, tab="yaml", saved="1"), 303)
-        lines = difference(before, after)
+        lines = difference(before, after) if dry_run else None
+    except HyperkubeError as error:
+        wrong, status = str(error), 422
     return here.page(
         "object.html",
         resource=resource,
@@ -76,7 +83,7 @@ def _apply(resource: ApiResource, namespace: str, name: str, *, dry_run: bool) -
         tab="yaml",
         tabs=objects.tabs_of(resource),
         owners=[],
-        section="kinds",
+        section=SECTION_OF.get(str(resource.gvr.group_resource), "kinds"),
         text=text,
         diff=lines,
         wrong=wrong,

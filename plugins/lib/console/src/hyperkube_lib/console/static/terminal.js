@@ -42,9 +42,11 @@ class Terminal {
       if (bytes[0] === STDOUT || bytes[0] === STDERR) { this.screen.write(decoder.decode(bytes.subarray(1), { stream: true })); this.draw(); }
       else if (bytes[0] === ERROR) this.ended(new TextDecoder().decode(bytes.subarray(1)));
     };
-    socket.onclose = () => { if (this.socket === socket) { this.socket = null; if (!/^(ended|not)/.test(this.told.textContent)) this.say("not connected: the connection was closed or refused"); } };
+    this.over = false; this.say("connecting");
+    socket.onclose = () => { if (this.socket === socket) { this.socket = null; if (!this.over) this.say("not connected: the connection was refused, or is lost"); } };
   }
   ended(text) {
+    this.over = true;
     let status = {};
     try { status = JSON.parse(text); } catch (error) { status = { status: "Failure", message: text }; }
     this.say(status.status === "Success" ? "ended" : `ended: ${status.message}`);
