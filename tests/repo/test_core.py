@@ -51,6 +51,7 @@ PLAIN_WORDS = {
         },
     ),
     "events": ("the resource", {"kinds/resources.py", "testing/contracts/controller.py"}),
+    "exec": ("the credential plugin of a kubeconfig", {"client/kubeconfig.py"}),
     "kubeconfig": ("the flag", {"command/common_flags.py", "command/remote.py"}),
     "memory": ("the compute resource", {"kinds/pods.py", "kinds/qos.py"}),
     "namespace": (

@@ -181,12 +181,10 @@ FLAGS = (
         Flag("cni-bin-dir", LIST, "/opt/cni/bin", "folders of CNI programs"),
         Flag("cni-conf-dir", STRING, "/etc/cni/net.d", "folder of CNI configurations; the first valid one is used"),
         Flag("cni-cache-dir", STRING, "/var/lib/cni/cache", "folder where what CNI programs did is remembered"),
-        *unbuilt(
-            Flag("network-plugin-dir", STRING, "", "folder of exec network plugins", deprecated="use cni"),
-            Flag("network-plugin-mtu", INT, 0, "MTU of pods' interfaces; 0 for that of the node's network"),
-            Flag("hairpin-mode", STRING, "promiscuous-bridge", "promiscuous-bridge, hairpin-veth or none"),
-            Flag("non-masquerade-cidr", STRING, "10.0.0.0/8", "addresses to which pods keep their own"),
-        ),
+        Flag("network-plugin-dir", STRING, "", "folder of exec network plugins", deprecated="use cni"),
+        Flag("network-plugin-mtu", INT, 0, "MTU of pods' interfaces; 0 for that of the node's network"),
+        Flag("hairpin-mode", STRING, "promiscuous-bridge", "promiscuous-bridge, hairpin-veth or none"),
+        Flag("non-masquerade-cidr", STRING, "10.0.0.0/8", "addresses to which pods keep their own"),
     ),
     *CONTAINER_MANAGER,
     *section(

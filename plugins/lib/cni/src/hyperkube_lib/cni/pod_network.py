@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hyperkube_lib.cni.bandwidth import bandwidth
+from hyperkube_lib.cni.bridge_network import split_cidrs
 from hyperkube_lib.cni.cache import Attachment, AttachmentCache
 from hyperkube_lib.cni.errors import CniError
 from hyperkube_lib.cni.network import CniNetworks
@@ -39,11 +40,17 @@ class CniPodNetwork:
     forwards_host_ports = True
 
     def __init__(
-        self, plugin: str, network: Callable[[], NetworkList | None], networks: CniNetworks, cache: AttachmentCache
+        self,
+        plugin: str,
+        network: Callable[[], NetworkList | None],
+        networks: CniNetworks,
+        cache: AttachmentCache,
+        learn: Callable[[str], None] = lambda _cidr: None,
     ) -> None:
-        """Take the name that errors call it by, and what runs and remembers."""
+        """Take the name that errors call it by, and what runs and remembers; `learn` is told the node's pod ranges."""
         self._plugin = plugin
         self._current = network
+        self._learn = learn
         self._networks = networks
         self._cache = cache
         self._cidrs: tuple[str, ...] = ()
@@ -127,7 +134,8 @@ class CniPodNetwork:
 
     def set_pod_cidr(self, cidr: str) -> None:
         """Learn what the capability argument ``ipRanges`` says from now on."""
-        self._cidrs = tuple(part for part in cidr.split(",") if part)
+        self._cidrs = split_cidrs(cidr)
+        self._learn(cidr)
 
     def collect_garbage(self, sandbox_ids: Callable[[], frozenset[str]]) -> None:
         """Take sandboxes that are gone out of their networks; no pod is added meanwhile.
