@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 from local_cluster import HYPERKUBE, LocalCluster, curl, eventually, free_port, pod, processes_of, reading, run
+from open_ports import listeners, shown_to_strangers
 
 from hyperkube.client.kubeconfig import client_from_kubeconfig
 from hyperkube.kinds.resources import CONFIG_MAPS
@@ -219,8 +220,12 @@ def test_hollow_nodes_are_ready_and_take_pods(scratch):
 
 def test_five_processes_do_the_same_job(scratch, hello_file):
     with LocalCluster(scratch / "five", "--processes").running() as cluster:
-        servers = [line for line in processes_of(cluster.root).values() if "hyperkube.command.main" in line]
+        servers = {pid: line for pid, line in processes_of(cluster.root).items() if "hyperkube.command.main" in line}
         assert len(servers) == 5, servers
+        assert len(listeners(servers)) >= 4
+        assert shown_to_strangers(servers) == []
+        for component in cluster.get("componentstatuses"):
+            assert component["conditions"][0]["status"] == "True", component
 
         cluster.kubectl("apply", "-f", str(hello_file))
         cluster.kubectl("rollout", "status", "deployment/hello", "--timeout=60s")

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 from local_cluster import LocalCluster, eventually
+from open_ports import listeners, shown_to_strangers
 
 SCALE_SECONDS = 90.0
 """Two measurements a quarter of a minute apart, and room for a busy machine."""
@@ -76,6 +77,11 @@ def test_an_autoscaler_follows_the_load_that_top_shows(measured, scratch):
     assert "main" in pods
     group = measured.kubectl("get", "--raw", "/apis/metrics.k8s.io/v1beta1").json
     assert [row["name"] for row in group["resources"]] == ["nodes", "pods"]
+
+
+def test_strangers_see_nothing_of_it(measured):
+    assert len(listeners([measured.process.pid])) >= 3
+    assert shown_to_strangers([measured.process.pid]) == []
 
 
 def test_a_cluster_at_rest_has_few_threads(measured):

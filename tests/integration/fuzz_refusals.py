@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import re
 
-OF_A_HEADER = ("media type", "Unsupported Media Type", "Not Acceptable", "the object provided is unrecognized")
+OF_A_HEADER = (
+    "media type",
+    "Unsupported Media Type",
+    "Not Acceptable",
+    "the object provided is unrecognized",
+    "does not appear to be a protobuf message",
+)
 """How Kubernetes words that ``Content-Type`` or ``Accept`` is to blame, or the whole body."""
 OF_A_SELECTOR = ("field label not supported", "known field selector", "unable to parse requirement", "invalid selector")
 """How Kubernetes words that a selector is to blame."""

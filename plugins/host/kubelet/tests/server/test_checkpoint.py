@@ -54,7 +54,8 @@ def test_a_runtime_that_cannot_is_told_of(tmp_path, runtime, why):
     assert caught.value.message == f"checkpointing of ns/p/c failed ({why})"
 
 
-def test_the_timeout_is_a_number():
+@pytest.mark.parametrize("timeout", ["soon", "1.5", "٣", "9" * 19, "9" * 5000, "-", "1_0"])
+def test_the_timeout_is_a_number(timeout):
     assert (timeout_of({}), timeout_of({"timeout": ["30"]})) == (0.0, 30.0)
     with pytest.raises(BadRequest, match="cannot parse value of timeout parameter"):
-        timeout_of({"timeout": ["soon"]})
+        timeout_of({"timeout": [timeout]})

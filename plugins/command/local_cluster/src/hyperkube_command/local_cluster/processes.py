@@ -91,7 +91,7 @@ def start(life: Lifecycle, cluster: ClusterOptions, lost: Callable[[str], None])
 
     lines = arguments(cluster)
     lines["kubelet"].append("--stop-pods-on-close")
-    _show_health(lines)
+    _show_health(cluster, lines)
     logs = cluster.layout.root / "logs"
     logs.mkdir(mode=0o700, exist_ok=True)
 
@@ -110,14 +110,24 @@ def start(life: Lifecycle, cluster: ClusterOptions, lost: Callable[[str], None])
     return client
 
 
-def _show_health(lines: Mapping[str, list[str]]) -> None:
-    """Let the API server see whether the scheduler and the controller manager work: on a port of this machine."""
+def _show_health(cluster: ClusterOptions, lines: Mapping[str, list[str]]) -> None:
+    """Let the API server see whether the scheduler and the controller manager work.
+
+    Their ports show all but health to whom the API server allows it: other users of this machine reach them, too.
+    """
     endpoints = []
     for word in ("scheduler", "controller-manager"):
         with socket.create_server(("127.0.0.1", 0)) as probe:
             port = probe.getsockname()[1]
-        lines[word].insert(0, f"--port={port}")
-        endpoints.append(f"{word}=http://127.0.0.1:{port}/healthz")
+        kubeconfig = cluster.layout.kubeconfig(f"kube-{word}")
+        place = lines[word].index("--secure-port=0")
+        lines[word][place : place + 1] = [
+            "--bind-address=127.0.0.1",
+            f"--secure-port={port}",
+            f"--authentication-kubeconfig={kubeconfig}",
+            f"--authorization-kubeconfig={kubeconfig}",
+        ]
+        endpoints.append(f"{word}=https://127.0.0.1:{port}/healthz")
     lines["apiserver"].insert(0, f"--component-statuses={','.join(endpoints)}")
 
 

@@ -5,6 +5,7 @@ Sources: kubernetes ``pkg/kubelet/server/server.go`` (checkpoint), ``pkg/kubelet
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -15,6 +16,9 @@ from hyperkube.machinery.objects import Object, name_of, namespace_of
 from hyperkube.machinery.times import format_time
 
 FOLDER = "checkpoints"
+_INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
+_MOST_SECONDS = 2**63 - 1
+"""What Go reads into 64 bits."""
 
 
 def timeout_of(query: Mapping[str, Sequence[str]]) -> float:
@@ -24,7 +28,7 @@ def timeout_of(query: Mapping[str, Sequence[str]]) -> float:
         BadRequest: it is no number.
     """
     text = next(iter(query.get("timeout", ())), "")
-    if text and not text.removeprefix("-").isdecimal():
+    if text and (not _INTEGER.fullmatch(text) or abs(int(text)) > _MOST_SECONDS):
         raise BadRequest(f"cannot parse value of timeout parameter: {text!r}")
     return float(text or 0)
 
