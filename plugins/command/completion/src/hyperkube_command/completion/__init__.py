@@ -1,0 +1,1 @@
+"""hyperkube completion: scripts that have a shell complete commands and flags."""
