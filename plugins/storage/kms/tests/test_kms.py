@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 from hyperkube_storage.kms import Kms, messages
-from hyperkube_storage.kms.envelope import SEED, VALID_SECONDS
+from hyperkube_storage.kms.envelope import SEED, UNHEALTHY_SECONDS, VALID_SECONDS, Envelope
 
 from hyperkube.hookspecs.storage import Unreadable
 from hyperkube.machinery.clock import FakeClock
 from hyperkube.machinery.errors import UsageError
 from hyperkube.plugin import PluginContext
 from hyperkube.storage.store import StoreUnavailable
+from hyperkube.testing.waiting import eventually
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -122,6 +123,28 @@ def test_health_is_what_the_kms_says(provide, server):
 
     with pytest.raises(StoreUnavailable, match="kms 'vault' is unhealthy: sealed"):
         provider.check()
+
+
+class Faulty:
+    """A service with a bug."""
+
+    asked = 0
+
+    def status(self):
+        self.asked += 1
+        raise RuntimeError("a bug")
+
+    def close(self):
+        pass
+
+
+def test_a_bug_does_not_end_the_questions_for_the_key(clock, caplog):
+    caplog.set_level(logging.CRITICAL)
+    service = Faulty()
+    provider = Envelope("vault", service, clock)
+
+    assert eventually(lambda: clock.advance(UNHEALTHY_SECONDS) or service.asked >= 3)
+    provider.close()
 
 
 def test_a_provider_that_was_closed_asks_no_more(provide):

@@ -195,6 +195,9 @@ class Envelope:
                 if not self._closed.is_set():
                     logger.warning("%s", error)
                 pause = UNHEALTHY_SECONDS
+            except Exception:  # without this thread a new key would never be noticed, and writes fail in three minutes
+                logger.exception("kms %r: its key could not be asked for", self._name)
+                pause = UNHEALTHY_SECONDS
             self._clock.wait(self._closed, pause)
 
 

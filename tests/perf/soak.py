@@ -1,0 +1,158 @@
+"""Does memory stay flat? A local cluster under half the load that it can bear, its memory looked at each minute.
+
+Run by hand: ``.venv/bin/python tests/perf/soak.py --minutes 60``. Clients create, read, change, list, watch and delete
+config maps, and pods of a simulated node come and go. The first seconds measure what the machine bears; from then on
+the clients send half of that. Each minute one line tells requests, answers that were errors, memory and threads. Exits
+with 1 when memory grew after the first third, or when an answer was an error that the load does not explain.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from hyperkube_testing.peers.ports import free_port
+
+from hyperkube.client.client import Client
+from hyperkube.client.kubeconfig import client_from_kubeconfig
+from hyperkube.kinds.resources import CONFIG_MAPS, PODS
+from hyperkube.machinery.errors import ApiError, Conflict, NotFound
+
+CLIENTS = 4
+MEASURE_SECONDS = 10.0
+SAMPLE_SECONDS = 60.0
+NODES = 3
+GROWTH = 1.05
+"""How much larger the median of the last third may be than that of the second: caches fill, and are bounded."""
+STEPS = 8
+NAMES = 50
+TEXT = "x" * 2000
+HYPERKUBE = Path(sys.executable).with_name("hyperkube")
+
+
+def is_flat(samples: Sequence[float]) -> bool:
+    """Tell whether memory stays: the first third is the start, the other two are compared."""
+    third = len(samples) // 3
+    if not third:
+        return True
+    return statistics.median(samples[-third:]) <= statistics.median(samples[third : 2 * third]) * GROWTH
+
+
+class Load(threading.Thread):
+    """Sends one request after the other, pausing between two; eight kinds in turn."""
+
+    def __init__(self, client: Client, number: int) -> None:
+        super().__init__(daemon=True, name=f"load-{number}")
+        self.pause = 0.0
+        self.requests = self.errors = 0
+        self.last_error = ""
+        self.ended = threading.Event()
+        self._client = client
+        self._number = number
+
+    def run(self) -> None:
+        """Send until `ended`."""
+        count = 0
+        while not self.ended.wait(self.pause):
+            count += 1
+            try:
+                self._step(count)
+            except (NotFound, Conflict):
+                pass  # other clients act on other names, but the cluster's own loops on these pods
+            except (ApiError, OSError) as error:
+                self.errors += 1
+                self.last_error = f"{type(error).__name__}: {error}"
+            self.requests += 1
+
+    def _step(self, count: int) -> None:
+        client, namespace = self._client, "default"
+        name = f"soak-{self._number}-{count // STEPS % NAMES}"
+        match count % STEPS:
+            case 0:
+                client.create(CONFIG_MAPS, {"metadata": {"name": name}, "data": {"text": TEXT}}, namespace)
+            case 1:
+                client.get(CONFIG_MAPS, name, namespace)
+            case 2:
+                client.patch(CONFIG_MAPS, name, {"data": {"count": str(count)}}, namespace)
+            case 3:
+                client.list(CONFIG_MAPS, namespace, limit=20)
+            case 4:
+                watch = client.watch(CONFIG_MAPS, namespace, timeout_seconds=1)
+                watch.close()
+            case 5:
+                client.create(PODS, {"metadata": {"name": name}, "spec": {"containers": [_CONTAINER]}}, namespace)
+            case 6:
+                client.delete(CONFIG_MAPS, name, namespace)
+            case _:
+                client.delete(PODS, name, namespace, options={"gracePeriodSeconds": 0})
+
+
+_CONTAINER = {"name": "main", "image": "example.com/none"}
+
+
+@contextmanager
+def cluster(folder: Path) -> Iterator[tuple[int, Path]]:
+    """Start a cluster of simulated nodes; yield its process and its kubeconfig."""
+    line = [HYPERKUBE, "up", "--data-dir", folder, "--secure-port", str(free_port()), "--hollow-only"]
+    process = subprocess.Popen(
+        [*map(str, line), "--nodes", str(NODES)],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "HOME": str(folder)},
+    )
+    try:
+        assert process.stdout is not None
+        if "running" not in process.stdout.readline():
+            sys.exit("the cluster did not start")
+        yield process.pid, folder / "admin.kubeconfig"
+    finally:
+        process.terminate()
+        process.communicate(timeout=60)
+
+
+def memory(pid: int) -> float:
+    """Return the memory that is a process's own or its share of what is shared, in MiB."""
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    return sum(int(line.split()[1]) for line in lines if line.startswith("Pss:")) / 1024
+
+
+def soak(minutes: float) -> bool:
+    """Load a cluster for so long; tell whether its memory stayed and every answer made sense."""
+    with tempfile.TemporaryDirectory() as folder, cluster(Path(folder)) as (pid, kubeconfig):
+        loads = [Load(client_from_kubeconfig(str(kubeconfig)), number) for number in range(CLIENTS)]
+        for load in loads:
+            load.start()
+        time.sleep(MEASURE_SECONDS)
+        most = sum(load.requests for load in loads) / MEASURE_SECONDS
+        for load in loads:
+            load.pause = CLIENTS / most  # as long as a request takes on the average: half of what it can bear
+        print(f"half of {most:.0f} requests/s", flush=True)
+        samples: list[float] = []
+        until = time.monotonic() + minutes * 60
+        while time.monotonic() < until:
+            time.sleep(min(SAMPLE_SECONDS, max(0.0, until - time.monotonic())))
+            samples.append(memory(pid))
+            sent, errors = sum(load.requests for load in loads), sum(load.errors for load in loads)
+            threads = len(list(Path(f"/proc/{pid}/task").iterdir()))
+            print(f"{sent:9d} requests {errors:5d} errors {samples[-1]:7.1f} MiB {threads:4d} threads", flush=True)
+        for load in loads:
+            load.ended.set()
+            load.join()
+        faults = {load.last_error for load in loads if load.last_error}
+        print("\n".join(sorted(faults)) or "no errors")
+        return is_flat(samples) and not faults
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--minutes", type=float, default=60.0)
+    sys.exit(0 if soak(parser.parse_args().minutes) else 1)
