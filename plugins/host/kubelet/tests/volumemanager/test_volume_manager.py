@@ -10,13 +10,14 @@ from hyperkube_host.kubelet.volumemanager import volume_manager
 from hyperkube_host.kubelet.volumemanager.actual_state import ActualStateOfWorld
 from hyperkube_host.kubelet.volumemanager.attachment import Attachments
 from hyperkube_host.kubelet.volumemanager.mount_volume import MountFailed, VolumeMounter
+from hyperkube_host.kubelet.volumemanager.node_expansion import NodeExpansion
 from hyperkube_host.kubelet.volumemanager.pod_volumes import PodVolumes
 from hyperkube_host.kubelet.volumemanager.reconstruction import Reconstruction
 from hyperkube_host.kubelet.volumemanager.volume_manager import StillMounting, VolumeManager
 
 from hyperkube.client.fake import FakeClient
 from hyperkube.hookspecs.volume import VolumeFailed, VolumeSpec
-from hyperkube.kinds.resources import NODES
+from hyperkube.kinds.resources import NODES, PERSISTENT_VOLUME_CLAIMS
 from hyperkube.machinery.clock import FakeClock, SystemClock
 from hyperkube.machinery.errors import NotFound
 from hyperkube.testing.waiting import eventually
@@ -107,6 +108,10 @@ class Disks:
         self._step("teardown")
         Path(mounted.path).rmdir()
 
+    def node_expand(self, request, size):
+        self._step(f"grow {request.path.rpartition('/')[2]} to {size}")
+        return True
+
     def construct_spec(self, mounted):
         return VolumeSpec(volume={"name": mounted.name, "disk": {"id": "d1"}})
 
@@ -146,7 +151,8 @@ class Node:
         tokens = TokenManager(None, FakeClock())
         mounter = VolumeMounter(self.directories, self.state, api, tokens, lambda: NODE, attachments, None)
         self.manager = VolumeManager(
-            volumes, self.state, mounter, Reconstruction(self.directories, volumes, mounter), clock or SystemClock(),
+            volumes, self.state, mounter, Reconstruction(self.directories, volumes, mounter),
+            NodeExpansion(client, api, mounter, None, "n"), clock or SystemClock(),
             requeue=self.requeued.append, in_use_changed=lambda: self.told.append(self.state.volumes_in_use()),
         )  # fmt: skip
 
@@ -306,3 +312,28 @@ def test_a_mount_that_hangs_holds_up_nobody(tmp_path, disk, monkeypatch):
         "failed to process volumes=[]: timed out waiting for the condition"
     )
     assert node.setup("1", DATA) == {"data": str(tmp_path / "pods/1/volumes/example.com~disk/pv")}
+
+
+def test_a_volume_that_became_larger_grows_while_it_is_mounted(tmp_path, disk):
+    client, attached = FakeClient(), [{"name": "example.com/disk/d1", "devicePath": "/dev/x"}]
+    client.seed(NODES, {"kind": "Node", **NODE, "status": {"volumesAttached": attached}})
+    claim, volume = disk.objects["persistentvolumeclaims/d/c"], disk.objects["persistentvolumes//pv"]
+    claim["status"] |= {"capacity": {"storage": "1Gi"}, "conditions": [{"type": "FileSystemResizePending"}]}
+    volume["spec"]["capacity"] = {"storage": "1Gi"}
+    client.seed(PERSISTENT_VOLUME_CLAIMS, {"kind": "PersistentVolumeClaim", **claim})
+    node = Node(tmp_path, disk, client=client)
+    node.setup("1", DATA)
+    before = list(node.disks.steps)
+    volume["spec"]["capacity"] = {"storage": "2Gi"}
+    node.setup("1", DATA)
+    written = eventually(
+        lambda: (
+            (found := client.get(PERSISTENT_VOLUME_CLAIMS, "c", "d"))["status"]["capacity"]["storage"] == "2Gi"
+            and found
+        ),
+        60,
+    )
+
+    assert not any(step.startswith("grow") for step in before)
+    assert f"grow d1 to {2 << 30}" in node.disks.steps
+    assert not written["status"].get("conditions")

@@ -53,6 +53,7 @@ from hyperkube_host.kubelet.types.allocation import with_allocation
 from hyperkube_host.kubelet.volumemanager.actual_state import ActualStateOfWorld
 from hyperkube_host.kubelet.volumemanager.attachment import Attachments
 from hyperkube_host.kubelet.volumemanager.mount_volume import VolumeMounter
+from hyperkube_host.kubelet.volumemanager.node_expansion import NodeExpansion
 from hyperkube_host.kubelet.volumemanager.pod_volumes import PodVolumes
 from hyperkube_host.kubelet.volumemanager.reconstruction import Reconstruction
 from hyperkube_host.kubelet.volumemanager.volume_manager import VolumeManager
@@ -318,7 +319,8 @@ def _volume_manager(base: _Foundation, objects: ObjectCache, tokens: TokenManage
     volumes, directories = PodVolumes(base.plugins.volumes, objects), base.directories
     mounter = VolumeMounter(directories, base.volumes, objects, tokens, base.node.node, attachments, base.recorder)
     return VolumeManager(
-        volumes, base.volumes, mounter, Reconstruction(directories, volumes, mounter), base.clock,
+        volumes, base.volumes, mounter, Reconstruction(directories, volumes, mounter),
+        NodeExpansion(base.client, objects, mounter, base.recorder, base.options.node.name), base.clock,
         requeue=base.queue.sync_pod, in_use_changed=partial(base.queue.add, Task.SYNC_NODE),
     )  # fmt: skip
 

@@ -151,6 +151,11 @@ class VolumeMounter:
             record_event=self._event_of(pod),
         )
 
+    def device_request(self, pod: Object, volume: PodVolume, path: str) -> DeviceRequest:
+        """Return what a kind is told of a volume that is on the node; `path` is for one that is not mounted for all."""
+        on_node = self._state.volume(volume)
+        return self._device_request(pod, volume, on_node, on_node.device_mount_path or path)
+
     def _set_up(self, pod: Object, volume: PodVolume, on_node: NodeVolume) -> None:
         folder = self._directories.volume(uid_of(pod), volume.plugin_name, volume.spec.name)
         try:

@@ -10,11 +10,12 @@ Source: kubernetes ``pkg/kubelet/volumemanager/volume_manager.go``, ``reconciler
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
-from hyperkube_host.kubelet.volumemanager.actual_state import ActualStateOfWorld
+from hyperkube_host.kubelet.volumemanager.actual_state import ActualStateOfWorld, MountedForPod
 from hyperkube_host.kubelet.volumemanager.mount_volume import MountFailed, VolumeMounter
+from hyperkube_host.kubelet.volumemanager.node_expansion import NodeExpansion
 from hyperkube_host.kubelet.volumemanager.operations import Operation, OperationKey, Operations
 from hyperkube_host.kubelet.volumemanager.pod_volumes import PodVolume, PodVolumes, VolumeNotProcessed
 from hyperkube_host.kubelet.volumemanager.reconstruction import Reconstruction
@@ -44,6 +45,7 @@ class VolumeManager:
         state: ActualStateOfWorld,
         mounter: VolumeMounter,
         reconstruction: Reconstruction,
+        expansion: NodeExpansion,
         clock: Clock,
         *,
         requeue: Callable[[str], None],
@@ -54,6 +56,7 @@ class VolumeManager:
         self._state = state
         self._mounter = mounter
         self._reconstruction = reconstruction
+        self._expansion = expansion
         self._clock = clock
         self._in_use_changed = in_use_changed
         self._operations = Operations(clock, requeue)
@@ -84,7 +87,18 @@ class VolumeManager:
             self._check_timeout(uid, entries)
             raise StillMounting
         self._waiting_since.pop(uid, None)
-        return {name: mounted.path for name, mounted in self._state.mounted(uid).items()}
+        mounted = self._state.mounted(uid)
+        self._expand(pod, mounted)
+        return {name: one.path for name, one in mounted.items()}
+
+    def _expand(self, pod: Object, mounted: Mapping[str, MountedForPod]) -> None:
+        """Begin to grow what has become larger; a failure is tried again at the next sync."""
+        for name, one in mounted.items():
+            if size := self._expansion.wanted(one):
+                key = OperationKey(uid_of(pod), f"expand {name}")
+                operation = self._operations.start(key, partial(self._expansion.expand, pod, one, size))
+                if self._operations.wait(operation, self._clock.monotonic()) and operation.error is not None:
+                    _log.warning("volume %s could not be expanded yet: %s", one.volume.spec.name, operation.error)
 
     def _resolve(self, pod: Object, entries: Iterable[Object]) -> tuple[list[PodVolume], list[tuple[str, str]]]:
         """Return the volumes, and name and problem of those that cannot be told."""
