@@ -6,7 +6,8 @@ point where the store is to keep something, has all of that committed at once, a
 of a write stays as straight as on its own thread: each runs on a stack of its own (a greenlet).
 
 A commit waits for the disk, mostly without the interpreter. Of several writes it is made on a second thread, while this
-one begins those that have come since; these are committed together when it has ended.
+one begins those that have come since; these are committed together when it has ended. Clients that were answered
+together come back together: so the first of them waits a moment for the others, and who is alone never waits.
 
 Between two pauses a turn has the thread alone, so it must not wait there for anything else: others would wait with it.
 What may wait is done `elsewhere`, on a thread of a pool, while the others go on. A lock that is held across a write to
@@ -37,6 +38,9 @@ MOST_AT_ONCE = 64
 
 _ALONE = 2
 """So few writes are committed right here: a hand-over costs more than it gains."""
+
+PATIENCE_SECONDS = 0.002
+"""How long a commit is put off for the next of those who are expected."""
 
 _ELSEWHERE = 64
 """Threads for what may wait; a pool of them grows when all hang."""
@@ -70,6 +74,9 @@ class Turns:
         self._paused: list[greenlet] = []
         self._away = 0
         self._committing = False
+        self._ending = False
+        self._together = 0
+        """Who wrote, or waited to, when the last commit ended."""
 
     def submit(self, call: Callable[[], None], *, begun: bool = False) -> bool:
         """Have `call` made on a turn; tell False when too many wait already. From any thread.
@@ -146,8 +153,8 @@ class Turns:
         self._hub = getcurrent()
         self._ident = threading.get_ident()
         self._store.queue_writes(self._pause)
-        while self._round(self._arrived.get()):
-            pass
+        while not self._ending or self._away or self._committing:
+            self._round(self._arrived.get())
         self._store.queue_no_more()
         self._ident = 0
         self._commits.put(None)
@@ -155,31 +162,36 @@ class Turns:
         for turn in self._idle:
             turn.switch(None)
 
-    def _round(self, item: _Item) -> bool:
-        """Begin or continue what has arrived, then have committed what it writes.
-
-        Returns: False when that was the last.
-        """
-        more = self._take(item)
+    def _round(self, item: _Item) -> None:
+        """Begin or continue what has arrived, then have committed what it writes."""
+        self._take(item)
         for _ in range(MOST_AT_ONCE - 1):
             try:
-                item = self._arrived.get_nowait()
+                self._take(self._arrived.get_nowait())
             except Empty:
                 break
-            more = self._take(item) and more
         while self._paused and not self._committing:
+            self._gather()
             paused, self._paused = self._paused, []
             commit = self._store.take_queued()
             if len(paused) > _ALONE:
                 self._committing = True
                 self._commits.put((commit, paused))
-                break
+                return
             commit()
+            self._together = len(paused)
             self._resume(paused)
-        if not more and (self._away or self._committing):  # they come back, and are let finish
-            self._arrived.put(None)
-            return True
-        return more
+
+    def _gather(self) -> None:
+        """Take up more while fewer write than did when the last commit ended, as long as they come quickly.
+
+        A commit takes long on a busy disk: two for half of them each would take twice as long.
+        """
+        while len(self._paused) < self._together:
+            try:
+                self._take(self._arrived.get(timeout=PATIENCE_SECONDS))
+            except Empty:
+                return
 
     def _commit(self) -> None:
         """Commit what the turns have written, and let them go on."""
@@ -192,17 +204,17 @@ class Turns:
         for turn in turns:
             self._go_on(turn)
 
-    def _take(self, item: _Item) -> bool:
+    def _take(self, item: _Item) -> None:
         if item is None:
-            return False
-        if callable(item):
+            self._ending = True
+        elif callable(item):
             self._begin(item)
         elif isinstance(item, list):
             self._committing = False
+            self._together = len(item) + len(self._paused)
             self._resume(item)
         else:
             self._go_on(item)
-        return True
 
     def _begin(self, call: Callable[[], None]) -> None:
         from greenlet import greenlet
