@@ -220,3 +220,10 @@ def test_links_stay_in_the_past(browser):
 @pytest.mark.parametrize("at", ["x", "-1", "5;drop"])
 def test_a_revision_is_a_number(browser, at):
     assert "as it was" not in browser.get(f"/access?at={at}").text
+
+
+def test_who_can_do_it_is_a_table_that_scrolls_for_itself(browser):
+    text = browser.get("/access?ask=who&verb=get&resource=pods").text
+
+    assert "Nobody." in text
+    assert 'class="scroll" tabindex="0" role="region" aria-label="Who can"' in text
