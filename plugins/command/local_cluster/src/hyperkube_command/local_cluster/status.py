@@ -27,8 +27,15 @@ def command(data_dir: Path, output: str) -> int:  # fmt: skip
     if output == "json":
         click.echo(orjson.dumps(facts).decode())
     else:
-        click.echo("\n".join(f"{key:<10} {value}" for key, value in facts.items()))
+        click.echo("\n".join(f"{key:<10} {_coloured(key, value)}" for key, value in facts.items()))
     return {"running": 0, "stopped": 3}.get(str(facts["state"]), 4)
+
+
+def _coloured(key: str, value: object) -> str:
+    """Return a value with the state's colour; click leaves colours out where the output is no terminal."""
+    if key != "state":
+        return str(value)
+    return click.style(str(value), fg={"running": "green", "stopped": "yellow"}.get(str(value), "red"), bold=True)
 
 
 def _facts(layout: Layout) -> dict[str, object]:
