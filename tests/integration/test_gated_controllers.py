@@ -3,7 +3,7 @@
 import pytest
 from hyperkube_testing.cluster.cluster import ControlPlane
 
-from hyperkube.kinds.resources import CUSTOM_RESOURCE_DEFINITIONS
+from hyperkube.kinds.resources import CUSTOM_RESOURCE_DEFINITIONS, DEVICE_TAINT_RULES
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.testing.waiting import eventually
 
@@ -12,6 +12,7 @@ GATES = {
     "ClusterTrustBundle": True,
     "PodCertificateRequest": True,
     "StorageVersionAPI": True,
+    "DRADeviceTaintRules": True,
 }
 SERVED = {
     "feature-gates": GATES,
@@ -20,6 +21,7 @@ SERVED = {
         "certificates.k8s.io/v1beta1": "true",
         "certificates.k8s.io/v1alpha1": "true",
         "internal.apiserver.k8s.io/v1alpha1": "true",
+        "resource.k8s.io/v1beta2": "true",
     },
 }
 MIGRATIONS = GroupVersionResource("storagemigration.k8s.io", "v1beta1", "storageversionmigrations")
@@ -80,3 +82,16 @@ def test_storage_versions_of_servers_that_are_gone_go(cluster):
     client.patch(STORAGE_VERSIONS, "apps.deployments", {"status": status}, subresource="status")
 
     eventually(lambda: not client.list(STORAGE_VERSIONS).items)
+
+
+def test_a_rule_that_taints_devices_says_what_it_would_do(cluster):
+    taint = {"key": "example.com/hot", "effect": "None"}
+    rule = {"metadata": {"name": "hot"}, "spec": {"deviceSelector": {"driver": "gpu.example.com"}, "taint": taint}}
+    cluster.client.create(DEVICE_TAINT_RULES, rule)
+
+    eventually(lambda: _holds(cluster.client.get(DEVICE_TAINT_RULES, "hot")) == {"EvictionInProgress": "False"})
+    found = cluster.client.get(DEVICE_TAINT_RULES, "hot")
+    (row,) = found["status"]["conditions"]
+    assert (row["reason"], row["observedGeneration"]) == ("NoEffect", found["metadata"]["generation"])
+    assert row["message"].startswith("0 published devices selected. 0 allocated devices selected. 0 pods would be ")
+    assert found["spec"]["taint"]["timeAdded"]

@@ -6,6 +6,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from hyperkube_lib.scheduling.device_classes import SYNC_SECONDS, DeviceClasses
@@ -15,7 +16,8 @@ from hyperkube_scheduler.dynamic_resources.slices import Slices
 from hyperkube_scheduler.dynamic_resources.usage import Usage
 
 from hyperkube.client.informer import Informer, InformerFactory
-from hyperkube.kinds.resources import RESOURCE_CLAIMS, RESOURCE_SLICES
+from hyperkube.kinds.device_taints import with_rules
+from hyperkube.kinds.resources import DEVICE_TAINT_RULES, RESOURCE_CLAIMS, RESOURCE_SLICES
 from hyperkube.machinery.objects import Object, controller_of, is_being_deleted, key_of, name_of, namespace_of, uid_of
 
 if TYPE_CHECKING:
@@ -39,8 +41,12 @@ class DeviceClaims:
         classes: all device classes.
     """
 
-    def __init__(self, informers: InformerFactory, wake: Callable[[str], None], *, partitions: bool = True) -> None:
-        """Take what to call with the kind of a change that may help pods that were refused."""
+    def __init__(
+        self, informers: InformerFactory, wake: Callable[[str], None], *, partitions: bool = True, rules: bool = False
+    ) -> None:
+        """Take what to call with the kind of a change that may help pods; with `rules` DeviceTaintRules count."""
+        self._asks_rules = rules
+        self._rules: Informer | None = None
         self.usage = Usage()
         self.slices = Slices(partitions=partitions)
         self.classes = DeviceClasses(informers, lambda: wake(CLASSES))
@@ -91,6 +97,11 @@ class DeviceClaims:
                 return
             self._has_slices = True
             informer = self._informers.informer(RESOURCE_SLICES)
+        if self._asks_rules:
+            self._rules = self._informers.informer(DEVICE_TAINT_RULES)
+            self._rules.wait_synced(SYNC_SECONDS)
+            changed = partial(self._rules_changed, informer)
+            self._rules.add_handler(changed, lambda _old, new: changed(new), changed)
         informer.add_handler(self._slice_seen, lambda _old, new: self._slice_seen(new), self.slices.remove)
         informer.wait_synced(SYNC_SECONDS)
 
@@ -193,8 +204,14 @@ class DeviceClaims:
             self._wake(CLAIMS)
 
     def _slice_seen(self, each: Object) -> None:
-        self.slices.put(each)
+        rules = self._rules.list() if self._rules is not None else ()
+        self.slices.put(with_rules(each, rules))
         self._wake(SLICES)
+
+    def _rules_changed(self, slices: Informer, _rule: Object) -> None:
+        """Read all slices anew: rules change seldom, and the old and the new one may select any device."""
+        for each in slices.list():
+            self._slice_seen(each)
 
     def _forget_waiting(self, pod: str) -> None:
         for key in self._waiting.pop(pod, ()):

@@ -29,6 +29,7 @@ class Features:
         capacity: devices that several claims share by capacity.
         extended: extended resources that stand for a device class.
         timeout: searching ends after a while.
+        rules: DeviceTaintRules taint devices, too; the only one that is off unless asked for.
     """
 
     partitions: bool = True
@@ -37,6 +38,7 @@ class Features:
     capacity: bool = True
     extended: bool = True
     timeout: bool = True
+    rules: bool = False
 
     @classmethod
     def of(cls, gates: Mapping[str, bool]) -> Features:
@@ -48,6 +50,7 @@ class Features:
             capacity=gates.get("DRAConsumableCapacity", True),
             extended=gates.get("DRAExtendedResource", True),
             timeout=gates.get("DRASchedulerFilterTimeout", True),
+            rules=gates.get("DRADeviceTaints", True) and gates.get("DRADeviceTaintRules", False),
         )
 
 

@@ -70,7 +70,10 @@ class DynamicResources(PreEnqueuePlugin, FilterPlugin, PostFilterPlugin, ScorePl
     def connect(self, wake: Callable[[str], None]) -> None:
         """Look claims, classes and slices up in the shared caches."""
         if self.context.informers is not None:
-            self._claims = DeviceClaims(self.context.informers, wake, partitions=self._features.partitions)
+            features = self._features
+            self._claims = DeviceClaims(
+                self.context.informers, wake, partitions=features.partitions, rules=features.rules
+            )
 
     def pre_enqueue(self, pod: Object) -> str:
         """Return which claim the pod waits for."""

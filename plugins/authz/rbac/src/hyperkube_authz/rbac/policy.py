@@ -22,16 +22,36 @@ _METADATA = ("name", "namespace", "labels", "annotations")
 
 _EVENTS: Object = {"apiGroups": ["", "events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch", "update"]}
 
-_GATED: dict[str, tuple[str, list[Object]]] = {
-    "GenericWorkload": (
+_RULES: Object = {
+    "apiGroups": ["resource.k8s.io"],
+    "resources": ["devicetaintrules"],
+    "verbs": ["get", "list", "watch"],
+}
+
+_GATED: tuple[tuple[str, str, list[Object]], ...] = (
+    (
+        "GenericWorkload",
         "system:kube-scheduler",
         [
             {"apiGroups": ["scheduling.k8s.io"], "resources": ["podgroups"], "verbs": ["get", "list", "watch"]},
             {"apiGroups": ["scheduling.k8s.io"], "resources": ["podgroups/status"], "verbs": ["patch", "update"]},
         ],
     ),
-}
-"""Feature gate → the cluster role to which it adds rules."""
+    ("DRADeviceTaintRules", "system:kube-scheduler", [_RULES]),
+    (
+        "DRADeviceTaintRules",
+        "system:controller:device-taint-eviction-controller",
+        [
+            _RULES,
+            {
+                "apiGroups": ["resource.k8s.io"],
+                "resources": ["devicetaintrules/status"],
+                "verbs": ["patch", "update"],
+            },
+        ],
+    ),
+)
+"""Feature gates, each with the cluster role to which it adds rules."""
 
 _GATED_CONTROLLERS: dict[str, tuple[str, list[Object]]] = {
     "GenericWorkload": (
@@ -129,7 +149,7 @@ def bootstrap_objects(gates: Mapping[str, bool] | None = None, plugins: Sequence
     Source: kubernetes ``plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go``.
     """
     table = orjson.loads(files(__package__).joinpath("policy.json").read_bytes())
-    for gate, (role, rules) in _GATED.items():
+    for gate, role, rules in _GATED:
         if (gates or {}).get(gate):
             next(entry for entry in table["clusterRoles"] if entry["name"] == role)["rules"].extend(rules)
     for gate, (controller, rules) in _GATED_CONTROLLERS.items():

@@ -145,7 +145,7 @@ def _device(path: Path, device: Object, old: Object | None, *, alone: bool) -> l
     errors += check_map(path.child("capacity"), capacity, -1, longest, check, qualified)
     taints = device.get("taints") or []
     if old is None or taints != (old.get("taints") or []):
-        errors += check_list(path.child("taints"), taints, MOST_TAINTS, _taint)
+        errors += check_list(path.child("taints"), taints, MOST_TAINTS, check_taint)
     errors += check_set(
         path.child("consumesCounters"),
         device.get("consumesCounters"),
@@ -205,11 +205,12 @@ def _attribute(path: Path, attribute: Object) -> list[FieldError]:
     return errors
 
 
-def _taint(path: Path, taint: Object) -> list[FieldError]:
+def check_taint(path: Path, taint: Object, *, kept: bool = False) -> list[FieldError]:
+    """Check a taint; an effect that is `kept` from before may be any."""
     key, value, effect = (taint.get(member) or "" for member in ("key", "value", "effect"))
     errors = by_rule(path.child("key"), key, names.qualified_name)
     errors += by_rule(path.child("value"), value, names.label_value)
-    if effect not in EFFECTS:
+    if not kept and effect not in EFFECTS:
         at = path.child("effect")
         errors.append(not_supported(at, effect, EFFECTS) if effect else required(at))
     return errors
