@@ -4,6 +4,7 @@ import pytest
 from hyperkube_testing.cluster.cluster import ControlPlane
 
 from hyperkube.kinds.resources import CUSTOM_RESOURCE_DEFINITIONS, DEVICE_TAINT_RULES
+from hyperkube.machinery.errors import Conflict
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.testing.waiting import eventually
 
@@ -48,10 +49,7 @@ def test_a_migration_ends_in_success_and_the_definition_forgets_the_old_version(
     client.create(CUSTOM_RESOURCE_DEFINITIONS, definition())
     eventually(lambda: _is_established(client))
     client.create(WIDGETS, {"apiVersion": "example.com/v2", "kind": "Widget", "metadata": {"name": "w"}}, "default")
-    found = client.get(CUSTOM_RESOURCE_DEFINITIONS, "widgets.example.com")
-    for version in found["spec"]["versions"]:
-        version["storage"] = version["name"] == "v2"
-    client.update(CUSTOM_RESOURCE_DEFINITIONS, found)
+    eventually(lambda: _is_stored_as(client, "v2"))
 
     spec = {"resource": {"group": "example.com", "resource": "widgets"}}
     client.create(MIGRATIONS, {"metadata": {"name": "m"}, "spec": spec})
@@ -63,6 +61,16 @@ def test_a_migration_ends_in_success_and_the_definition_forgets_the_old_version(
     assert b'"apiVersion":"example.com/v2"' in stored.value
     (told,) = [each for each in after["status"]["conditions"] if each["type"] == "StorageMigrating"]
     assert (told["status"], told["reason"]) == ("False", "MigrationSucceeded")
+
+
+def _is_stored_as(client, name):
+    found = client.get(CUSTOM_RESOURCE_DEFINITIONS, "widgets.example.com")
+    for version in found["spec"]["versions"]:
+        version["storage"] = version["name"] == name
+    try:
+        return client.update(CUSTOM_RESOURCE_DEFINITIONS, found)
+    except Conflict:  # a controller wrote its status meanwhile
+        return None
 
 
 def _is_established(client):

@@ -84,6 +84,7 @@ PLAIN_WORDS = {
             "client/service_account.py",
             "kinds/conditions.py",
             "kinds/pods.py",
+            "kinds/storage_versions.py",
             "kinds/workloads.py",
             "machinery/errors.py",
             "testing/contracts/admission.py",

@@ -14,17 +14,14 @@ from hyperkube.client.actions import Action, Delete, Update, perform
 from hyperkube.client.reconcile import ReconcileLoop
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.controller import Controller
-from hyperkube.kinds.conditions import with_condition
 from hyperkube.kinds.resources import LEASES
+from hyperkube.kinds.storage_versions import STORAGE_VERSIONS, with_common_encoding_version
 from hyperkube.machinery.errors import NotFound
-from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.objects import Object, labels_of, metadata, name_of
 from hyperkube.plugin import Plugin
 
-STORAGE_VERSIONS = GroupVersionResource("internal.apiserver.k8s.io", "v1alpha1", "storageversions")
 NAMESPACE = "kube-system"
 IDENTITY_LABEL, API_SERVER = "apiserver.kubernetes.io/identity", "kube-apiserver"
-ALL_EQUAL = "AllEncodingVersionsEqual"
 
 
 def is_identity(lease: Object | None) -> bool:
@@ -48,27 +45,6 @@ def decide(storage_version: Object, gone: Collection[str], now: datetime) -> lis
     status = {**(storage_version.get("status") or {}), "storageVersions": left}
     status = with_common_encoding_version(status, metadata(storage_version).get("generation", 0), now)
     return [Update(STORAGE_VERSIONS, {**storage_version, "status": status}, "status")]
-
-
-def with_common_encoding_version(status: Object, generation: int, now: datetime) -> Object:
-    """Return the status with the version that all servers encode in, if there is one, and the condition for it."""
-    versions = {server.get("encodingVersion") for server in status["storageVersions"]}
-    before = status.get("commonEncodingVersion")
-    common = versions.pop() if len(versions) == 1 else None
-    rest = {key: value for key, value in status.items() if key != "commonEncodingVersion"}
-    said = {
-        "type": ALL_EQUAL,
-        "status": "True" if common else "False",
-        "observedGeneration": generation,
-        "reason": "CommonEncodingVersionSet" if common else "CommonEncodingVersionUnset",
-        "message": "Common encoding version set" if common else "Common encoding version unset",
-    }
-    conditions = list(status.get("conditions") or ())
-    if before and common and before != common:
-        # Another version is a transition too, though the condition stays true.
-        conditions = [each for each in conditions if each.get("type") != ALL_EQUAL]
-    changed = {**rest, "conditions": with_condition(conditions, said, now)}
-    return changed | ({"commonEncodingVersion": common} if common else {})
 
 
 class StorageVersionGc(Plugin):

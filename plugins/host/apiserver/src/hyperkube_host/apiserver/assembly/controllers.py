@@ -55,7 +55,7 @@ def build_controllers(
             model.registry, remote.remotes, remote.routes, remote.described, loopback, clock, LOGGER
         ),
         flows=_flows(foundation, model, serving.limits, model.api),
-        identity=identity_of(options, model.store, foundation.root, loopback, clock),
+        identity=identity_of(options, model.store, foundation.root, loopback, clock, model.registry),
     )
     hooks.follow(Part.DEFINITIONS, lambda: controllers.definitions.synced)
     hooks.follow(Part.SYSTEM_OBJECTS, lambda: controllers.bootstrap.done)

@@ -13,8 +13,10 @@ from ipaddress import ip_address
 
 from hyperkube_host.apiserver.controlplane.endpoint_reconciler import KubernetesEndpoints
 from hyperkube_host.apiserver.controlplane.identity_lease import IdentityLease
+from hyperkube_host.apiserver.controlplane.storage_versions import GATE, StorageVersions
 from hyperkube_host.apiserver.controlplane.system_objects import HTTPS_PORT, own_address
 from hyperkube_host.apiserver.options import Options
+from hyperkube_host.apiserver.resources.registry import Registry
 
 from hyperkube.client.client import Client
 from hyperkube.client.worker_pool import WorkerPool
@@ -27,7 +29,9 @@ SECONDS = 10.0
 """Source: kubernetes ``pkg/controlplane/instance.go`` (IdentityLeaseRenewIntervalPeriod, the Service's interval)."""
 
 
-def identity_of(options: Options, store: Store, root: str, client: Client, clock: Clock) -> ApiServerIdentity | None:
+def identity_of(
+    options: Options, store: Store, root: str, client: Client, clock: Clock, registry: Registry | None = None
+) -> ApiServerIdentity | None:
     """Return how a server with these flags keeps itself known, None for one that does not."""
     if not options.is_announced:
         return None
@@ -38,13 +42,23 @@ def identity_of(options: Options, store: Store, root: str, client: Client, clock
         count = options.control_plane.apiserver_count if kind == "master-count" else 0
         port = options.address.secure_port or HTTPS_PORT
         endpoints = KubernetesEndpoints(store, root, client, address=address, port=port, count=count)
-    return ApiServerIdentity(identity, endpoints, clock)
+    versions: StorageVersions | None = None
+    if registry is not None and identity is not None and options.gates.get(GATE):
+        versions = StorageVersions(registry, client, clock, identity.name)
+    return ApiServerIdentity(identity, endpoints, clock, versions)
 
 
 class ApiServerIdentity:
-    """Keeps the Lease, if there is one, and the endpoints."""
+    """Keeps the Lease, if there is one, the endpoints, and what it says of how it stores things."""
 
-    def __init__(self, identity: IdentityLease | None, endpoints: KubernetesEndpoints | None, clock: Clock) -> None:
+    def __init__(
+        self,
+        identity: IdentityLease | None,
+        endpoints: KubernetesEndpoints | None,
+        clock: Clock,
+        versions: StorageVersions | None = None,
+    ) -> None:
+        self._versions = versions
         self._identity = identity
         self._endpoints = endpoints
         self._logger = logging.getLogger("hyperkube.apiserver")
@@ -82,6 +96,8 @@ class ApiServerIdentity:
             self._try(self._identity.collect)
         if self._endpoints is not None:
             self._try(partial(self._endpoints.reconcile, ports=first))
+        if self._versions is not None:
+            self._try(self._versions.update)
         self._tried = True
 
     def _try(self, act: Callable[[], None]) -> None:

@@ -1,0 +1,63 @@
+"""What a server says of how it stores each resource."""
+
+import pytest
+from hyperkube_host.apiserver.controlplane.identity_lease import server_id
+from hyperkube_host.apiserver.options import Options
+from hyperkube_host.apiserver.server import ApiServer
+
+from hyperkube.kinds.storage_versions import STORAGE_VERSIONS, with_common_encoding_version, with_server
+from hyperkube.machinery.clock import SystemClock
+from hyperkube.machinery.errors import NotFound
+from hyperkube.machinery.times import parse_time
+from hyperkube.machinery.users import LOOPBACK
+from hyperkube.storage.memory import MemoryStore
+from hyperkube.testing.waiting import eventually
+
+pytest.importorskip("hyperkube_api.internal", reason="needs the API group of storage versions")
+pytest.importorskip("hyperkube_api.apps", reason="looks at deployments")
+
+OPTIONS = {
+    "admission-control": ["AlwaysAdmit"],
+    "authorization-mode": ["AlwaysAllow"],
+    "advertise-address": "127.0.0.1",
+    "runtime-config": {"internal.apiserver.k8s.io/v1alpha1": "true"},
+}
+NOW = parse_time("2026-01-01T00:00:00Z")
+
+
+@pytest.mark.parametrize("on", [True, False])
+def test_a_server_writes_them_with_the_gate(on):
+    options = Options.of({**OPTIONS, "feature-gates": {"StorageVersionAPI": on}}, is_announced=True)
+    server = ApiServer(options=options, store=MemoryStore(), clock=SystemClock())
+    server.start()
+    try:
+        eventually(server.ready)
+        client = server.client(LOOPBACK)
+        if not on:
+            with pytest.raises(NotFound):
+                client.list(STORAGE_VERSIONS)
+            return
+        found = {each["metadata"]["name"]: each["status"] for each in client.list(STORAGE_VERSIONS).items}
+    finally:
+        server.close()
+
+    pods, deployments = found["core.pods"], found["apps.deployments"]
+    assert pods["commonEncodingVersion"] == "v1"
+    assert deployments["commonEncodingVersion"] == "apps/v1"
+    (row,) = deployments["storageVersions"]
+    assert row["apiServerID"].startswith("apiserver-")
+    assert row["apiServerID"] != server_id("another")
+    assert "apps/v1" in row["decodableVersions"]
+    assert [each["reason"] for each in pods["conditions"]] == ["CommonEncodingVersionSet"]
+
+
+def test_servers_that_do_not_agree_leave_no_common_version():
+    status = with_common_encoding_version(with_server({}, "a", "apps/v1", ["apps/v1"], []), 1, NOW)
+    both = with_common_encoding_version(with_server(status, "b", "apps/v2", ["apps/v1", "apps/v2"], []), 1, NOW)
+    again = with_common_encoding_version(with_server(both, "a", "apps/v2", ["apps/v2"], []), 1, NOW)
+
+    assert status["commonEncodingVersion"] == "apps/v1"
+    assert "commonEncodingVersion" not in both
+    assert both["conditions"][0]["status"] == "False"
+    assert again["commonEncodingVersion"] == "apps/v2"
+    assert [row["apiServerID"] for row in again["storageVersions"]] == ["a", "b"]
