@@ -51,7 +51,7 @@ class Cluster:
         self.proxies: dict[str, Program] = {}
         self._write_credentials()
         self._start_api_server(flags)
-        self._write_kubeconfig(self.master, "admin", _ADMIN)
+        self.credentials(self.master, "admin", _ADMIN)
         self._start_clients()
         has_account = ("get", "serviceaccount", "default")
         eventually(lambda: self.kubectl(*has_account, check=False).returncode == 0, why="controllers work")
@@ -82,7 +82,7 @@ class Cluster:
 
     def join(self, node: Node, *flags: str, wait: bool = True) -> Program:
         """Start a kubelet on a node, with containerd; return when the node is Ready, unless told not to wait."""
-        self._write_kubeconfig(node, "kubelet", f"{node.name}-token")
+        self.credentials(node, "kubelet", f"{node.name}-token")
         self.kubelets[node.name] = self.hyperkube(
             node,
             "kubelet",
@@ -100,7 +100,7 @@ class Cluster:
 
     def start_proxy(self, node: Node, *flags: str) -> Program:
         """Start a proxy on a node."""
-        self._write_kubeconfig(node, "proxy", _ADMIN)
+        self.credentials(node, "proxy", _ADMIN)
         self.proxies[node.name] = self.hyperkube(
             node, "proxy", f"--kubeconfig={_FOLDER}/proxy.kubeconfig", f"--hostname-override={node.name}", *flags
         )
@@ -164,11 +164,12 @@ class Cluster:
             ("controller-manager", _MANAGER, [_SIGNING_KEY, "--use-service-account-credentials"]),
             ("scheduler", _SCHEDULER, []),
         ):
-            self._write_kubeconfig(self.master, name, token)
+            self.credentials(self.master, name, token)
             line = [name, f"--kubeconfig={_FOLDER}/{name}.kubeconfig", "--leader-elect=false", "--secure-port=0"]
             self.servers[name] = self.hyperkube(self.master, *line, *flags)
 
-    def _write_kubeconfig(self, place: Place, name: str, token: str) -> None:
+    def credentials(self, place: Place, name: str, token: str) -> None:
+        """Write ``/etc/kubernetes/NAME.kubeconfig`` on a place: of ``admin-token``, or of a node's, ``NODE-token``."""
         server = {"server": f"https://{self.master.ip}:{_PORT}", "certificate-authority": f"{_FOLDER}/authority.crt"}
         place.write(f"{_FOLDER}/authority.crt", self.authority.read_text())
         config = kubeconfig.put(kubeconfig.empty(), "clusters", "lab", server)
