@@ -103,6 +103,7 @@ _CONTAINER = {"name": "main", "image": "example.com/none"}
 def cluster(folder: Path) -> Iterator[tuple[int, Path]]:
     """Start a cluster of simulated nodes; yield its process and its kubeconfig."""
     line = [HYPERKUBE, "up", "--data-dir", folder, "--secure-port", str(free_port()), "--hollow-only"]
+    line += ["--apiserver-arg", "event-ttl=1m"]  # what pods leave behind goes after an hour, which no soak would see
     process = subprocess.Popen(
         [*map(str, line), "--nodes", str(NODES)],
         stdout=subprocess.PIPE,
