@@ -10,6 +10,7 @@ OF_A_HEADER = (
     "Not Acceptable",
     "the object provided is unrecognized",
     "does not appear to be a protobuf message",
+    "looking for beginning of value",
 )
 """How Kubernetes words that ``Content-Type`` or ``Accept`` is to blame, or the whole body."""
 OF_A_SELECTOR = ("field label not supported", "known field selector", "unable to parse requirement", "invalid selector")
