@@ -47,7 +47,7 @@ WITHOUT_EFFECT = {
     "egress-selector-config-file",
     "enable-aggregator-routing", "experimental-prefix", "http2-max-streams-per-connection",
     "kubelet-read-only-port", "master-service-namespace", "peer-advertise-ip", "peer-advertise-port",
-    "log-flush-frequency", "permit-address-sharing", "ssh-keyfile", "ssh-user", "tls-ca-file", "tracing-config-file",
+    "log-flush-frequency", "permit-address-sharing", "tls-ca-file", "tracing-config-file",
 }  # fmt: skip
 """Flags of all servers that do nothing yet."""
 

@@ -218,8 +218,13 @@ FLAGS = (
             "node addresses to try, in order",
         ),
         Flag("kubelet-read-only-port", INT, 10255, "no effect: kubelets say theirs", accepted=True),
-        Flag("ssh-user", STRING, "", "no effect: there are no SSH tunnels to nodes", accepted=True),
-        Flag("ssh-keyfile", STRING, "", "no effect: there are no SSH tunnels to nodes", accepted=True),
+        Flag(
+            "ssh-user",
+            STRING,
+            "",
+            "user of the nodes through whose SSH servers kubelets, pods and services are reached",
+        ),
+        Flag("ssh-keyfile", STRING, "", "key of that user"),
     ),
     *section(
         "Cloud provider",

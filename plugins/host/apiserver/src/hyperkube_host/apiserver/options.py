@@ -189,6 +189,8 @@ class KubeletOptions(Record):
     kubelet_port: int
     kubelet_preferred_address_types: tuple[str, ...]
     kubelet_timeout: float
+    ssh_keyfile: str
+    ssh_user: str
 
 
 class AggregationOptions(Record):

@@ -67,6 +67,7 @@ class ApiServer:
         self._access = build_access(foundation, self._turns)
         self.components = _component_health(foundation, self._model)
         services = build_services(foundation, self._model, self._access, protobuf, self.components, self._turns)
+        self._ssh_tunnels = services.ssh_tunnels
         self._serving = build_serving(
             foundation, self._stores, self._model, self._access, services, protobuf, self._turns
         )
@@ -147,6 +148,8 @@ class ApiServer:
         self._access.reload.close()
         if self._turns is not None:
             self._turns.close()
+        if self._ssh_tunnels is not None:
+            self._ssh_tunnels.close()
         self.hosts.close()
         for cache in self._model.caches:
             cache.close()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
+from socket import socket
 from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 from urllib.parse import parse_qsl
 
@@ -211,6 +212,11 @@ class RelayUpgrade:
     tls: bool = True
     connect_seconds: float = 30.0
     """How long the connection may take."""
+    dial: Callable[[str, int], socket] | None = None
+    """Returns a connected socket to host and port, through a tunnel, say; None connects directly.
+
+    Called on the edge's thread: must not block.
+    """
     ca_file: str = ""
     """Checks the server's certificate; empty, and no `ca_data` either: not checked."""
     ca_data: str = ""

@@ -13,6 +13,7 @@ import os
 import socket
 import ssl
 from collections.abc import Callable
+from functools import partial
 from typing import Any, cast
 
 import httptools
@@ -90,14 +91,15 @@ class Relay(asyncio.Protocol):
         target = self._target
         try:
             context = self._service.client_context(target) if target.tls else None
+            name = (target.server_name or target.host) if context is not None else None
+            connect = partial(
+                asyncio.get_running_loop().create_connection, lambda: self, ssl=context, server_hostname=name
+            )
             async with asyncio.timeout(target.connect_seconds):
-                await asyncio.get_running_loop().create_connection(
-                    lambda: self,
-                    target.host,
-                    target.port,
-                    ssl=context,
-                    server_hostname=(target.server_name or target.host) if context is not None else None,
-                )
+                if target.dial is None:
+                    await connect(target.host, target.port)
+                else:
+                    await connect(sock=target.dial(target.host, target.port))
         except TimeoutError:
             self._fail(f"dial tcp {target.host}:{target.port}: i/o timeout")
         except (OSError, HyperkubeError) as error:

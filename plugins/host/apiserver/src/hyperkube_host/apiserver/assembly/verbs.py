@@ -19,6 +19,7 @@ from hyperkube_host.apiserver.rest.objects import StoredObjects
 from hyperkube_host.apiserver.rest.ownership import FieldOwnership
 from hyperkube_host.apiserver.rest.services import LeasePool, Services
 from hyperkube_host.apiserver.serializer.decode import BodyDecoder, Kinds
+from hyperkube_lib.serving.ssh_tunnels import SshTunnels, build_tunnels
 from hyperkube_lib.serving.turns import Turns
 
 from hyperkube.hookspecs.api_services import ApiServices
@@ -60,6 +61,7 @@ def build_services(
             options=options,
             api=_api_services(options, access, components),
             kubelet_tokens=access.kubelet_tokens,
+            ssh_tunnels=_tunnels(options),
         )
     )
 
@@ -78,3 +80,9 @@ def _api_services(options: Options, access: Access, components: ComponentHealth)
         authenticate=access.review,
         component_health=components.status,
     )
+
+
+def _tunnels(options: Options) -> SshTunnels | None:
+    flags = options.kubelets
+    chooser = Random()  # noqa: S311 -- which node, no secret
+    return build_tunnels(flags.ssh_user, flags.ssh_keyfile, flags.kubelet_port, chooser)

@@ -5,16 +5,21 @@ Source: kubernetes ``pkg/kubelet/client/kubelet_client.go``.
 
 from __future__ import annotations
 
+import logging
+import socket
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import orjson
 from hyperkube_host.apiserver.rest.services import Services
 from hyperkube_lib.serving.exchange import RelayUpgrade, Response
 
+from hyperkube.kinds.resources import NODES
 from hyperkube.machinery.errors import ApiError, BadRequest, InternalError, NotFound
 from hyperkube.machinery.objects import Object, name_of
 
 DEFAULT_PORT = 10250
+_log = logging.getLogger("hyperkube.apiserver")
 _ADDRESS_TYPES = ("Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP")
 
 
@@ -75,9 +80,25 @@ def relay_to(
         key_file=options.kubelet_client_key,
         tls=options.kubelet_https,
         connect_seconds=options.kubelet_timeout,
+        dial=dialler(services),
         headers=[("Authorization", f"Bearer {services.kubelet_tokens.token(name_of(node))}")] if with_token else [],
         refusal=refusal,
     )
+
+
+def dialler(services: Services) -> Callable[[str, int], socket.socket] | None:
+    """Return what dials through the nodes of the moment, None where they are reached directly."""
+    tunnels = services.ssh_tunnels
+    if tunnels is None:
+        return None
+    wanted = services.options.kubelets.kubelet_preferred_address_types
+    nodes = []
+    for node in services.objects.list(NODES, ""):
+        try:
+            nodes.append(address_of(node, wanted))
+        except InternalError as error:
+            _log.debug("no way through node %s: %s", name_of(node), error)
+    return partial(tunnels.dial, nodes)
 
 
 def as_status(code: int, body: bytes) -> Response:

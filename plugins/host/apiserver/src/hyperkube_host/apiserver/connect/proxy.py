@@ -9,7 +9,7 @@ from __future__ import annotations
 from urllib.parse import quote, urlencode
 
 from hyperkube_host.apiserver.connect.addresses import check_proxyable, is_proxyable
-from hyperkube_host.apiserver.connect.kubelets import address_of, port_of, relay_to
+from hyperkube_host.apiserver.connect.kubelets import address_of, dialler, port_of, relay_to
 from hyperkube_host.apiserver.connect.proxied import Prefix
 from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
 from hyperkube_host.apiserver.rest.services import Services
@@ -77,14 +77,16 @@ def proxy(services: Services, request: ApiRequest, target: Target) -> Answer:
     return _redirect(request) or answer
 
 
-def _relay(host: str, port: int, request: ApiRequest, *, tls: bool) -> RelayUpgrade:
+def _relay(services: Services, host: str, port: int, request: ApiRequest, *, tls: bool) -> RelayUpgrade:
     path = _path(request)
     prefix = _before(request)
     own = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     links = Prefix(prefix, frozenset({own, request.headers.get("host", "")} - {""}))
     uri = quote(prefix, safe=_SAFE) + path.partition("?")[0]
     headers = [("X-Forwarded-Uri", uri)]
-    return RelayUpgrade(host=host, port=port, path=path, tls=tls, headers=headers, answered=links.answered)
+    return RelayUpgrade(
+        host=host, port=port, path=path, tls=tls, headers=headers, answered=links.answered, dial=dialler(services)
+    )
 
 
 def _before(request: ApiRequest) -> str:
@@ -101,7 +103,7 @@ def _node(services: Services, request: ApiRequest, target: Target) -> Answer:
         return relay_to(services, node, _path(request))
     number = _number(port)
     address = check_proxyable(address_of(node, kubelets.kubelet_preferred_address_types), services.options)
-    return _relay(address, number, request, tls=scheme == "https")
+    return _relay(services, address, number, request, tls=scheme == "https")
 
 
 def _number(port: str) -> int:
@@ -128,7 +130,7 @@ def _pod(services: Services, request: ApiRequest, target: Target) -> Answer:
     ]
     default = next((entry for entry in ports if entry), 443 if scheme == "https" else 80)
     chosen = _number(port) if port.isdigit() else default
-    return _relay(address, int(chosen), request, tls=scheme == "https")
+    return _relay(services, address, int(chosen), request, tls=scheme == "https")
 
 
 def _service(services: Services, request: ApiRequest, target: Target) -> Answer:
@@ -144,7 +146,7 @@ def _service(services: Services, request: ApiRequest, target: Target) -> Answer:
         if location is not None:
             if not is_proxyable(location[0], services.options):
                 raise ServiceUnavailable("address not allowed")
-            return _relay(*location, request, tls=scheme == "https")
+            return _relay(services, *location, request, tls=scheme == "https")
     if not found:
         raise NotFound.about(target.served.group_resource, name)
     raise ServiceUnavailable(f'no endpoints available for service "{name}"')

@@ -14,6 +14,7 @@ from hyperkube_host.apiserver.resources.registry import Registry
 from hyperkube_host.apiserver.rest.ownership import FieldOwnership
 from hyperkube_host.apiserver.serializer.decode import BodyDecoder
 from hyperkube_lib.serving.kubelet_tokens import KubeletTokens
+from hyperkube_lib.serving.ssh_tunnels import SshTunnels
 
 from hyperkube.hookspecs.admission import AdmissionRequest, Operation
 from hyperkube.hookspecs.api import Call
@@ -70,6 +71,7 @@ class Services:
     Attributes:
         api: what strategies and handlers get of the server.
         kubelet_tokens: by which kubelets believe the server, without a client certificate.
+        ssh_tunnels: through which nodes are reached, with ``--ssh-user``.
     """
 
     registry: Registry
@@ -86,6 +88,7 @@ class Services:
     options: Options
     api: ApiServices
     kubelet_tokens: KubeletTokens
+    ssh_tunnels: SshTunnels | None = None
 
     def call(self, request: ApiRequest, target: Target, *, body: Object | None = None, verb: str = "") -> Call:
         """Return the request as strategies and handlers see it."""
