@@ -97,11 +97,12 @@ def test_a_deployment_is_scaled_and_waited_for(api):
     made.create()
 
     made.scale(3)
-    made.wait("jsonpath='{.status.readyReplicas}'=3", timeout=10)
+    made.wait("condition=Available", timeout=60)  # its jsonpath fails where the field is not there yet
+    made.wait("jsonpath='{.status.readyReplicas}'=3", timeout=60)
 
     assert len(made.pods()) == 3
     made.delete(propagation_policy="Foreground")
-    made.wait("delete", timeout=10)
+    made.wait("delete", timeout=60)
     assert not made.exists()
 
 

@@ -7,6 +7,8 @@ from hyperkube_lib.local_cluster.layout import Layout
 
 from hyperkube.machinery.errors import UsageError
 
+pytest.importorskip("hyperkube_addon.console", reason="an addon with flags")
+
 
 def options(tmp_path, *words, **more):
     return ClusterOptions(layout=Layout(tmp_path), node_name="n", addons=("console",), extra={"addons": words}, **more)
