@@ -70,7 +70,7 @@ class VolumeSpec:
 
 
 def _no_event(_type: str, _reason: str, _message: str) -> None:
-    """Take an event for which there is nobody to tell."""
+    """Take an event that has no reader."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

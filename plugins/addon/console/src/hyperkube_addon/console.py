@@ -1,6 +1,6 @@
 """console: the cluster in a web browser, at a local address that `hyperkube up` prints.
 
-Whoever has the printed link is the owner of the data folder, and acts with the rights of its kubeconfig; the link
+The holder of the printed link is the owner of the data folder, and acts with the rights of its kubeconfig; the link
 works once. The next one is kept in the data folder, where this user of the machine alone can read it.
 """
 

@@ -1,7 +1,7 @@
 """gitRepo: a folder with a clone of a repository, made when the pod starts.
 
-Whoever may create pods has the kubelet run ``git`` on a repository of their choice, so the gate
-``GitRepoVolumeDriver`` is off unless somebody turns it on. Source: kubernetes ``pkg/volume/git_repo/git_repo.go``.
+A user who may create pods has the kubelet run ``git`` on a repository of their choice, so the gate
+``GitRepoVolumeDriver`` is off unless it is turned on. Source: kubernetes ``pkg/volume/git_repo/git_repo.go``.
 """
 
 from __future__ import annotations

@@ -234,7 +234,7 @@ class _Exchange:
             answer = self._socket.recv(_LARGEST)
         except BlockingIOError:
             return
-        except OSError:  # nobody listens there
+        except OSError:  # nothing listens there
             self.begin()
             return
         self._received(answer)

@@ -1,4 +1,4 @@
-"""The sockets of the DNS server: one thread, one selector, nothing to do while nobody asks.
+"""The sockets of the DNS server: one thread, one selector, nothing to do without queries.
 
 Answers about the cluster's zone are kept as bytes until the zone changes, except those with several addresses, whose
 order differs from answer to answer.
@@ -107,7 +107,7 @@ class Server:
                 wire, sender = self._udp.recvfrom(LARGEST)
             except BlockingIOError:
                 return
-            except OSError:  # an earlier answer reached nobody
+            except OSError:  # an earlier answer did not arrive
                 continue
             kept = self._kept.get(wire[2:])
             if kept is not None and self._generation == self._zone.records.generation:

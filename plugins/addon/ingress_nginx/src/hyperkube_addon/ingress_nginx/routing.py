@@ -28,7 +28,7 @@ class Route(NamedTuple):
     Attributes:
         path: without a slash at its end, but for ``/`` itself.
         exact: whether nothing below the path is meant.
-        endpoints: ``ADDRESS:PORT``; none when there is nobody to answer.
+        endpoints: ``ADDRESS:PORT``; none when no endpoint is ready.
     """
 
     path: str
@@ -148,7 +148,7 @@ def _routes(rule: Object, namespace: str, cluster: Cluster) -> Iterator[Route]:
 
 
 def _endpoints(backend: Object, namespace: str, cluster: Cluster) -> tuple[str, ...]:
-    """Return who answers for a backend; nobody for one that is not a Service, or not there."""
+    """Return who answers for a backend; no address for one that is not a Service, or not there."""
     named = backend.get("service") or {}
     service = cluster.service(namespace, named.get("name") or "")
     if service is None:

@@ -17,7 +17,7 @@ _ETHERNET, _IPV6 = 14, 40
 
 
 class Question(NamedTuple):
-    """Somebody asks where an address is.
+    """A neighbour asks where an address is.
 
     Attributes:
         address: asked about.

@@ -41,7 +41,7 @@ def command(data_dir: Path, yes: bool) -> None:  # fmt: skip
 
 
 def unmount_volumes(layout: Layout) -> None:
-    """Unmount what pods that nobody stopped have left mounted: what lies below is not the cluster's to delete."""
+    """Unmount what pods that were not stopped have left mounted: what lies below is not the cluster's to delete."""
     mounter = Mounter()
     for mount in mounter.mounts_below(str(layout.kubelet)):
         mounter.unmount(mount.path)

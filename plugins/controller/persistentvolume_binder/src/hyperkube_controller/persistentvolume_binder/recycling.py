@@ -1,7 +1,7 @@
 """Recycling: a pod empties a released volume, which then is available again. Deprecated; for hostPath and NFS alone.
 
 Each step stands on what is stored, as everywhere in this controller: the pod's state decides. What is in memory is
-which pods are ours (an old one, or one that somebody else made under the name, is deleted and not believed) and which
+which pods are ours (an old one, or one that another client made under the name, is deleted and not believed) and which
 volumes failed lately.
 
 Sources: kubernetes ``pkg/controller/volume/persistentvolume/pv_controller.go`` (recycleVolumeOperation),

@@ -52,7 +52,7 @@ class Refused(Enum):
 
 
 def refused(method: str, headers: Mapping[str, str], port: int) -> Refused | None:
-    """Return why a request is refused whoever asks, by its headers (names in lower case) and the console's port."""
+    """Return why a request is refused to any user, by its headers (names in lower case) and the console's port."""
     names = {f"{host}:{port}" for host in ("127.0.0.1", "localhost", "[::1]")}
     host = headers.get("host", "")
     if host not in names:

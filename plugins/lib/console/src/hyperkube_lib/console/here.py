@@ -24,7 +24,7 @@ CORE = "core"
 
 
 class Tokens(Protocol):
-    """Whoever makes users of bearer tokens."""
+    """Makes users of bearer tokens."""
 
     def bearer(self, token: str) -> Acting:
         """Return the user whose token this is.

@@ -129,7 +129,7 @@ class Console:
         return f"hyperkube-console-{self.port}"
 
     def session_of(self, request: HttpRequest) -> Session | None:
-        """Return who asks; None for nobody who has signed in."""
+        """Return who asks; None without a sign-in."""
         return self.sessions.find(cookie_of(request.headers.get("cookie", ""), self.cookie_name()))
 
     def set_cookie(self, session: Session) -> tuple[str, str]:

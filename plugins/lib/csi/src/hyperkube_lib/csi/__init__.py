@@ -1,6 +1,6 @@
 """CSI 1.x: how a driver is called, what a volume is called there, and a driver in memory.
 
-`client` and `schema` stand apart: they import gRPC, which nobody pays for who has no driver.
+`client` and `schema` stand apart: they import gRPC, which costs nothing where there is no driver.
 Source of messages and rules: github.com/container-storage-interface/spec ``spec.md``.
 """
 

@@ -1,7 +1,7 @@
 """The SSH tunneler of the 1.x line: kubelets, pods and services are reached through the SSH servers of nodes.
 
 OpenSSH's own client does the work: one connection to a node is shared by all that goes through it, opened when it is
-needed and closed a while after its last use, so that nothing has to be kept up for nodes that nobody asks about. Host
+needed and closed a while after its last use, so that nothing has to be kept up for nodes without requests. Host
 keys are not checked, as upstream has it: who is reached proves itself by TLS.
 
 Source: kubernetes 1.15 ``pkg/ssh/ssh.go``, ``pkg/master/tunneler/ssh.go``. There a cloud provider may install the key

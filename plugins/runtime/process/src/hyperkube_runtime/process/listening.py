@@ -28,7 +28,7 @@ def connect_to_pod(shims: Iterable[int], port: int, namespace: str, preferred: S
     Args:
         shims: the pids of the processes above the pod's own.
         port: the TCP port.
-        namespace: the path of the pod's network namespace, in which nobody else listens; empty for the node's.
+        namespace: the path of the pod's network namespace, in which no other pod listens; empty for the node's.
         preferred: the pod's addresses.
 
     Raises:

@@ -76,7 +76,7 @@ def connect_inside(path: str, port: int, addresses: Iterable[str]) -> int:
     """Return the descriptor of a connection to a port, made inside a namespace.
 
     Raises:
-        OSError: nobody listens at any of the addresses.
+        OSError: nothing listens at any of the addresses.
     """
     found: list[int] = []
 

@@ -91,7 +91,7 @@ class Drivers:
         found[1].close()
 
     def close(self) -> None:
-        """Call nobody any more."""
+        """Make no more calls."""
         with self._lock:
             drivers, self._drivers = list(self._drivers.values()), {}
         for _, calls in drivers:

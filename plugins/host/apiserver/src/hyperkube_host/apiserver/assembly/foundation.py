@@ -47,7 +47,7 @@ class Foundation(Record):
 
     Attributes:
         root: the prefix of all keys in the store, with a slash at its end.
-        threads: of the informers of this process, whoever has them.
+        threads: of the informers of this process, whichever client has them.
         hosts: the plugins of every family, as they are loaded.
         request_path: how requests of this process are answered.
         loopback: the server's client of itself.

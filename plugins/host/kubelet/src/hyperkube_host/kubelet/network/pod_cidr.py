@@ -1,4 +1,4 @@
-"""The ranges of addresses of the node's pods, told to whoever gives them out.
+"""The ranges of addresses of the node's pods, told to the plugin that gives them out.
 
 Source: kubernetes ``pkg/kubelet/kubelet_network.go`` (updatePodCIDR).
 """

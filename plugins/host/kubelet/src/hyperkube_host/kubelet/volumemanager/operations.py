@@ -40,7 +40,7 @@ class Operation:
         """Do it; what it raises is kept for those who wait."""
         try:
             self._work()
-        except Exception as error:  # noqa: BLE001 - told by whoever looks at the operation
+        except Exception as error:  # noqa: BLE001 - kept in the operation, for its reader
             self.error = error
 
 
@@ -48,7 +48,7 @@ class Operations:
     """Operations by key; thread-safe."""
 
     def __init__(self, clock: Clock, finished: Callable[[str], None]) -> None:
-        """Call `finished` with a pod's uid when an operation that nobody waited for is done."""
+        """Call `finished` with a pod's uid when an operation that no caller waited for is done."""
         self._clock = clock
         self._finished = finished
         self._lock = threading.Lock()
@@ -115,7 +115,7 @@ class Operations:
 
 
 class NameLocks:
-    """A lock per name, kept only while somebody wants it: two pods do not mount one device at the same time."""
+    """A lock per name, kept only while it is wanted: two pods do not mount one device at the same time."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -1,4 +1,4 @@
-"""Access: what the user may do, who may do something, and why somebody may not."""
+"""Access: what the user may do, who may do something, and why a user may not."""
 
 from __future__ import annotations
 
