@@ -4,11 +4,11 @@ from types import SimpleNamespace
 from typing import ClassVar
 
 import pytest
-from hyperkube_controller import cloud_node as module
 from hyperkube_controller.cloud_node import CloudNode
 
 from hyperkube.hookspecs.cloud import Cloud, InstanceMetadata, InstanceNotFound
 from hyperkube.kinds.resources import NODES
+from hyperkube.kinds.taints import CLOUD_UNINITIALIZED
 from hyperkube.testing.contracts.controller import ControllerContract
 from hyperkube.testing.controller_rig import ControllerRig
 
@@ -30,7 +30,10 @@ def _cloud(monkeypatch):
 
 
 def node(name="n"):
-    taints = [{"key": module.TAINT, "value": "true", "effect": "NoSchedule"}, {"key": "own", "effect": "NoSchedule"}]
+    taints = [
+        {"key": CLOUD_UNINITIALIZED, "value": "true", "effect": "NoSchedule"},
+        {"key": "own", "effect": "NoSchedule"},
+    ]
     return {
         "kind": "Node",
         "metadata": {"name": name, "labels": {"own": "1"}},

@@ -4,10 +4,11 @@ from types import SimpleNamespace
 from typing import ClassVar
 
 import pytest
-from hyperkube_controller.cloud_node_lifecycle import SHUTDOWN, UNINITIALIZED, CloudNodeLifecycle
+from hyperkube_controller.cloud_node_lifecycle import SHUTDOWN, CloudNodeLifecycle
 
 from hyperkube.hookspecs.cloud import Cloud
 from hyperkube.kinds.resources import EVENTS, NODES
+from hyperkube.kinds.taints import CLOUD_UNINITIALIZED
 from hyperkube.machinery.errors import HyperkubeError
 from hyperkube.machinery.times import format_time
 from hyperkube.testing.contracts.controller import ControllerContract
@@ -113,7 +114,7 @@ def test_a_cloud_that_does_not_answer_changes_nothing(machines):
 
 def test_a_new_node_is_given_a_minute_until_the_cloud_knows_it(machines):
     machines.there = False
-    rig = rig_with(node("False", {"key": UNINITIALIZED, "effect": "NoSchedule"}))
+    rig = rig_with(node("False", {"key": CLOUD_UNINITIALIZED, "effect": "NoSchedule"}))
 
     before = (len(rig.client.objects(NODES)), machines.asked)
     rig.advance(61)

@@ -15,16 +15,15 @@ from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.cloud import InstanceMetadata, InstanceNotFound, Instances
 from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds.resources import NODES
+from hyperkube.kinds.taints import CLOUD_UNINITIALIZED
 from hyperkube.machinery.objects import Object, is_being_deleted, metadata, name_of
 from hyperkube.machinery.record import Record
 from hyperkube.plugin import Plugin
 
-TAINT = "node.cloudprovider.kubernetes.io/uninitialized"
-
 
 def is_uninitialized(node: Object) -> bool:
     """Tell whether the node waits for what the cloud knows."""
-    return any(taint.get("key") == TAINT for taint in (node.get("spec") or {}).get("taints") or [])
+    return any(taint.get("key") == CLOUD_UNINITIALIZED for taint in (node.get("spec") or {}).get("taints") or [])
 
 
 def labels(known: InstanceMetadata) -> dict[str, str]:
@@ -45,7 +44,7 @@ def decide(node: Object, known: InstanceMetadata) -> list[Action]:
     if not is_uninitialized(node):
         return []
     spec = node.get("spec") or {}
-    taints = [taint for taint in spec.get("taints") or [] if taint.get("key") != TAINT]
+    taints = [taint for taint in spec.get("taints") or [] if taint.get("key") != CLOUD_UNINITIALIZED]
     changed: Object = {"taints": taints}
     if not spec.get("providerID") and known.provider_id:
         changed["providerID"] = known.provider_id

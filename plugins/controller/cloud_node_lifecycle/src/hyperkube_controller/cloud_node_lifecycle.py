@@ -18,9 +18,9 @@ from hyperkube.client.reconcile import NotYet, ReconcileLoop
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.cloud import Instances
 from hyperkube.hookspecs.controller import Controller
-from hyperkube.kinds.conditions import is_true
+from hyperkube.kinds.pods import is_ready
 from hyperkube.kinds.resources import NODES
-from hyperkube.kinds.taints import NO_SCHEDULE, with_taint, without_taint
+from hyperkube.kinds.taints import CLOUD_UNINITIALIZED, NO_SCHEDULE, with_taint, without_taint
 from hyperkube.machinery.errors import ApiError, HyperkubeError
 from hyperkube.machinery.objects import Object, is_being_deleted, metadata, name_of
 from hyperkube.machinery.record import Record
@@ -28,7 +28,6 @@ from hyperkube.machinery.times import parse_time
 from hyperkube.plugin import Plugin
 
 SHUTDOWN: Object = {"key": "node.cloudprovider.kubernetes.io/shutdown", "effect": NO_SCHEDULE}
-UNINITIALIZED = "node.cloudprovider.kubernetes.io/uninitialized"
 INITIALIZATION = timedelta(minutes=1)
 """How long a new node may be unknown to the cloud."""
 
@@ -41,15 +40,10 @@ class Machine(Enum):
     GONE = auto()
 
 
-def is_ready(node: Object) -> bool:
-    """Tell whether the kubelet says so: then the cloud is not asked."""
-    return is_true(node.get("status") or {}, "Ready")
-
-
 def is_initializing(node: Object, now: datetime) -> bool:
     """Tell whether the cloud may not know the node yet."""
     spec = node.get("spec") or {}
-    waits = any(taint.get("key") == UNINITIALIZED for taint in spec.get("taints") or [])
+    waits = any(taint.get("key") == CLOUD_UNINITIALIZED for taint in spec.get("taints") or [])
     return (
         not spec.get("providerID") and waits and now - parse_time(metadata(node)["creationTimestamp"]) < INITIALIZATION
     )
