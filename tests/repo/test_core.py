@@ -88,7 +88,6 @@ PLAIN_WORDS = {
             "kinds/workloads.py",
             "machinery/errors.py",
             "testing/contracts/admission.py",
-            "testing/contracts/api.py",
         },
     ),
 }

@@ -19,6 +19,7 @@ HOOKS = [
 CONTRACTS = {family: f"hyperkube.testing.contracts.{family}" for family in SPECIFICATIONS} | {
     "scheduler": "hyperkube_testing.scheduling.scheduler",  # it needs numpy and a node table, which core does not have
     "storage": "hyperkube_testing.storage.store",
+    "api": "hyperkube_testing.api",
     "cloud": "hyperkube_testing.cloud",
     **{family: f"hyperkube_testing.node_contracts.{family}" for family in ("runtime", "network", "volume", "proxier")},
 }

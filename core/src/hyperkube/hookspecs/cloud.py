@@ -1,13 +1,17 @@
 """Cloud providers: what the cluster may ask of the place it runs in.
 
-Each capability is a small protocol of its own; a provider offers those it has.
+Each capability is a small protocol of its own; a provider offers those it has. Its methods are synchronous, may block
+on the network and come from several threads; the hosts space the calls, repeat what failed and stop asking a cloud that
+is down (`hyperkube_lib.cloud_provider`), so a provider does none of that itself.
+
+Source: kubernetes ``staging/src/k8s.io/cloud-provider/cloud.go`` and the ``volumes.go`` of the legacy providers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from hyperkube.hookspecs import hookspec
 from hyperkube.machinery.dataclass import dataclass
@@ -15,8 +19,36 @@ from hyperkube.machinery.errors import HyperkubeError
 from hyperkube.machinery.objects import NodeName, Object
 
 
+class CloudFailed(HyperkubeError):
+    """The cloud could not do it, or not now; it is tried again, and shown as an event."""
+
+
+class CloudThrottled(CloudFailed):
+    """The cloud refuses more calls for now; for `retry_after` seconds, if it said so."""
+
+    def __init__(self, message: str, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
 class InstanceNotFound(HyperkubeError):
     """The cloud has no such instance (any more)."""
+
+
+class DiskNotFound(HyperkubeError):
+    """The cloud has no such disk (any more)."""
+
+
+class DiskAttachedElsewhere(CloudFailed):
+    """The disk is attached to another machine, and can be to one only: that of `node`, where it is known."""
+
+    def __init__(self, message: str, node: NodeName | None = None) -> None:
+        super().__init__(message)
+        self.node = node
+
+
+class ImplementedElsewhere(HyperkubeError):
+    """Something else takes care of it: the caller leaves it alone, without an event."""
 
 
 class LoadBalancers(Protocol):
@@ -30,6 +62,22 @@ class LoadBalancers(Protocol):
 
     def ensure_deleted(self, cluster: str, service: Object) -> None:
         """Delete the balancer; no error if it is gone already."""
+
+
+@runtime_checkable
+class UpdatesHosts(Protocol):
+    """Load balancers that need less than `LoadBalancers.ensure` when only the nodes have changed."""
+
+    def update(self, cluster: str, service: Object, nodes: Sequence[Object]) -> None:
+        """Send an existing balancer's traffic to these nodes."""
+
+
+@runtime_checkable
+class NamesBalancers(Protocol):
+    """Load balancers whose names in the cloud are no secret: they are shown in logs and events."""
+
+    def name(self, cluster: str, service: Object) -> str:
+        """Return the name that a Service's balancer has, or would have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +107,27 @@ class Instances(Protocol):
         Raises:
             InstanceNotFound: there is none.
         """
+
+
+@runtime_checkable
+class CurrentInstance(Protocol):
+    """Instances that know, by the cloud's metadata service, on which of them the caller runs: for kubelets."""
+
+    def current_node_name(self, hostname: str) -> NodeName:
+        """Return the name that this machine's node is to have."""
+
+    def current_zone(self) -> tuple[str, str]:
+        """Return this machine's zone and region."""
+
+
+class Clusters(Protocol):
+    """The clusters that a provider keeps a list of."""
+
+    def list(self) -> Sequence[str]:
+        """Return their names."""
+
+    def master(self, cluster: str) -> str:
+        """Return the address of a cluster's API server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +164,61 @@ class Volumes(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DiskRequest:
+    """A disk to be made.
+
+    Attributes:
+        name: of the PersistentVolume; the cloud finds the disk again by it, so a second request makes no second one.
+        size: bytes; the cloud may round up.
+        zone: where, empty for the provider's choice.
+        parameters: those of the StorageClass, lower-case keys.
+        tags: what the cloud is to note with the disk: cluster, claim.
+    """
+
+    name: str
+    size: int
+    zone: str = ""
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    tags: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disk:
+    """A disk of the cloud: its id as a volume source names it, bytes, and its topology labels."""
+
+    id: str
+    size: int
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+class Disks(Protocol):
+    """Disks that are made, attached and grown; all calls are idempotent."""
+
+    def create(self, request: DiskRequest) -> Disk:
+        """Make a disk, or return the one of that name; an unusable parameter is a `CloudFailed`."""
+
+    def delete(self, disk_id: str) -> None:
+        """Delete a disk; no error if it is gone. One that is attached is a `CloudFailed`."""
+
+    def resize(self, disk_id: str, size: int) -> int:
+        """Make a disk at least `size` bytes large and return its new size."""
+
+    def attach(self, disk_id: str, node: Object, *, read_only: bool = False) -> str:
+        """Attach a disk to a node's machine and return the device path that the machine sees.
+
+        Raises:
+            DiskNotFound, InstanceNotFound: there is no such disk or machine.
+            DiskAttachedElsewhere: another machine has it.
+        """
+
+    def detach(self, disk_id: str, node_name: NodeName) -> None:
+        """Detach it; no error if it is not attached, or the disk or the machine is gone."""
+
+    def attached(self, disk_ids: Sequence[str], node_name: NodeName) -> Mapping[str, bool]:
+        """Tell of each disk whether the node's machine has it; of none if the machine is gone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Cloud:
     """One provider's capabilities; None where it has none."""
 
@@ -103,6 +227,8 @@ class Cloud:
     instances: Instances | None = None
     routes: Routes | None = None
     volumes: Volumes | None = None
+    disks: Disks | None = None
+    clusters: Clusters | None = None
     has_cluster_id: bool = True
 
 

@@ -5,11 +5,11 @@ from types import SimpleNamespace
 import pytest
 from hyperkube_api.apiextensions.resources import ApiextensionsApi
 from hyperkube_api.apiextensions.strategy import CustomResourceDefinitionStrategy
+from hyperkube_testing.api import ApiContract
 
 from hyperkube.machinery.codecs.protobuf import Protobuf
 from hyperkube.machinery.objects import copy_object
 from hyperkube.machinery.schema import compile_schema
-from hyperkube.testing.contracts.api import ApiContract
 
 OBJECT = {
     "metadata": {"name": "as.example.com"},

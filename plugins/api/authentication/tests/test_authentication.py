@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import pytest
 from hyperkube_api.authentication.resources import AuthenticationApi
 from hyperkube_api.authentication.reviews import review_token
+from hyperkube_testing.api import ApiContract
 
 from hyperkube.hookspecs.api_services import ApiServices
 from hyperkube.hookspecs.authn import Authenticated
@@ -13,7 +14,6 @@ from hyperkube.machinery.errors import Unauthorized
 from hyperkube.machinery.objects import copy_object
 from hyperkube.machinery.schema import compile_schema
 from hyperkube.machinery.users import UserInfo
-from hyperkube.testing.contracts.api import ApiContract
 
 OBJECT = {
     "metadata": {},

@@ -14,8 +14,7 @@ from hyperkube_api.descriptions import (
 from hyperkube_api.descriptions.aligned import aligned
 from hyperkube_api.descriptions.plugin import ClientLibraries, DescriptionsApi
 from hyperkube_api.descriptions.wrapped import joined
-
-from hyperkube.testing.contracts.api import DescriptionsContract
+from hyperkube_testing.api import DescriptionsContract
 
 POD = "io.k8s.api.core.v1.Pod"
 QUANTITY = "io.k8s.apimachinery.pkg.api.resource.Quantity"

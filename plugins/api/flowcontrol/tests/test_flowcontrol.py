@@ -2,11 +2,11 @@
 
 import pytest
 from hyperkube_api.flowcontrol.resources import FlowcontrolApi
+from hyperkube_testing.api import ApiContract
 
 from hyperkube.machinery.codecs.protobuf import Protobuf
 from hyperkube.machinery.objects import copy_object
 from hyperkube.machinery.schema import compile_schema
-from hyperkube.testing.contracts.api import ApiContract
 
 OBJECT = {
     "metadata": {"name": "a"},

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from hyperkube_testing.api import ApiContract
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DataObject, SearchStrategy
@@ -20,7 +21,6 @@ from hyperkube.machinery.groups import GroupVersionKind
 from hyperkube.machinery.objects import Object, copy_object
 from hyperkube.machinery.schema import KubeSchema, compile_schema, fields, resolve
 from hyperkube.plugin.loader import PluginHost
-from hyperkube.testing.contracts.api import ApiContract
 
 _DEPTH = 6
 _FIXED: Object = {
