@@ -1,5 +1,7 @@
 """The contract of API groups holds for a small one, and what breaks a promise fails."""
 
+from pathlib import Path
+
 import pytest
 from hyperkube_testing.api import ApiContract
 
@@ -30,6 +32,10 @@ class Things(Plugin):
 
 class TestASmallGroup(ApiContract):
     plugin = Things
+
+    @pytest.fixture(autouse=True)
+    def _imported_by_another_process(self, monkeypatch):
+        monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
 
 
 @pytest.mark.parametrize(
