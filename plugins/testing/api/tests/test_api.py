@@ -1,5 +1,6 @@
 """The contract of API groups holds for a small one, and what breaks a promise fails."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -35,7 +36,8 @@ class TestASmallGroup(ApiContract):
 
     @pytest.fixture(autouse=True)
     def _imported_by_another_process(self, monkeypatch):
-        monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
+        root = Path(__file__).parents[__name__.count(".")]
+        monkeypatch.setenv("PYTHONPATH", str(root), prepend=os.pathsep)
 
 
 @pytest.mark.parametrize(
