@@ -15,8 +15,8 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 from hyperkube_host.apiserver.server import ApiServer
-from hyperkube_host.controller_manager.manager import ControllerManager
-from hyperkube_host.controller_manager.options import ControllerManagerOptions
+from hyperkube_host.controller_manager import MANAGER
+from hyperkube_lib.controller_manager import ControllerManager, ManagerOptions
 from hyperkube_lib.serving.certificates import make_ca, signing_key
 
 from hyperkube.kinds.resources import (
@@ -110,7 +110,7 @@ def cluster(files, range_provider):
     }
     server = ApiServer(options={"storage-backend": "memory", "authorization-mode": ["RBAC"]})
     server.start()
-    manager = ControllerManager(client_for=server.client, options=ControllerManagerOptions.in_process(options))
+    manager = ControllerManager(client_for=server.client, options=ManagerOptions.in_process(MANAGER, options))
     manager.start()
     assert manager.wait_ready(10)
     yield server.client(ADMIN)

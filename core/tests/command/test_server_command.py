@@ -60,6 +60,12 @@ def test_a_valueless_boolean_does_not_eat_the_next_flag():
     assert options["v"] == 4
 
 
+def test_a_number_may_follow_its_letter_at_once():
+    assert read("-v4")["v"] == 4
+    with pytest.raises(UsageError, match="unknown flag: --w4"):
+        read("-w4")
+
+
 def test_lists_keep_their_order_and_repeated_flags_add_up():
     assert read("--admission-control=B,A", "--admission-control=C")["admission-control"] == ("B", "A", "C")
 

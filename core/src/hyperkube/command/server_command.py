@@ -122,6 +122,8 @@ def _given(command: ServerCommand, flags: Sequence[Flag], args: Sequence[str]) -
         word = rest.pop(0)
         name, equals, text = _split(command, word)
         flag = known.get(name)
+        if flag is None and name[1:].isdecimal() and (flag := known.get(name[0])) is not None:
+            name, equals, text = name[0], "=", name[1:]  # -v2: one letter and its value, as pflag reads it
         if flag is None:
             raise unknown_flag(name, known, f"see {command.name} --help")
         if not equals:

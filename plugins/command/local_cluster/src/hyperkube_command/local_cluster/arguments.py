@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from hyperkube_command.local_cluster.unattended import unattended
-from hyperkube_host.controller_manager.controller_descriptors import chosen, descriptors
+from hyperkube_lib.controller_manager.controller_descriptors import chosen, descriptors
 from hyperkube_lib.local_cluster.layout import Layout
 
 from hyperkube.machinery.record import Record

@@ -16,7 +16,7 @@ from hyperkube_command.local_cluster.arguments import (
 )
 from hyperkube_host.apiserver.command import COMMAND as API_SERVER
 from hyperkube_host.controller_manager import command as controller_manager
-from hyperkube_host.controller_manager.options import ControllerManagerOptions
+from hyperkube_host.controller_manager.flags import MANAGER
 from hyperkube_host.kubelet import command as kubelet
 from hyperkube_host.kubelet.options import KubeletOptions
 from hyperkube_host.proxy import command as proxy
@@ -41,18 +41,18 @@ def start(life: Lifecycle, cluster: ClusterOptions, clock: Clock) -> Client:
     """Start everything; return a client that may do anything."""
     from hyperkube_host.apiserver import listeners
     from hyperkube_host.apiserver.completion import complete
-    from hyperkube_host.controller_manager import endpoint as controlling
     from hyperkube_host.scheduler import endpoint as scheduling
     from hyperkube_host.scheduler.options import SchedulerOptions
+    from hyperkube_lib.controller_manager import endpoint as controlling
+    from hyperkube_lib.controller_manager.command import start as start_manager
+    from hyperkube_lib.controller_manager.options import ManagerOptions
     from hyperkube_lib.serving.loop import EdgeLoop
 
     values = parsed(cluster)
     loop = EdgeLoop(clock=clock)
     life.start("the network loop", loop)
     api = listeners.start(life, complete(values["apiserver"]), loop, clock=clock, ending_seconds=ENDING_SECONDS)
-    manager = controller_manager.start(
-        life, ControllerManagerOptions.of(values["controller-manager"]), api.client, clock=clock
-    )
+    manager = start_manager(life, ManagerOptions.of(MANAGER, values["controller-manager"]), api.client, clock=clock)
     api.components.offer("controller-manager", manager.ready)
     api.paths.offer(controlling.METRICS_PATH, lambda _request: controlling.measured(manager))
     decides = scheduler.start(

@@ -1,5 +1,5 @@
-"""The host of controller plugins: which ones run, as whom, and when."""
+"""kube-controller-manager: which controllers run, as whom, and when."""
 
-from hyperkube_host.controller_manager.manager import ControllerManager
+from hyperkube_host.controller_manager.flags import MANAGER
 
-__all__ = ["ControllerManager"]
+__all__ = ["MANAGER"]

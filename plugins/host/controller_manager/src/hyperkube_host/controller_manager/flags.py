@@ -1,38 +1,15 @@
-"""Options of the controller manager: Kubernetes 1.36's, and those of the 1.0-1.15 line."""
+"""What the controller manager is, and its options: Kubernetes 1.36's, and those of the 1.0-1.15 line."""
 
-from hyperkube_lib.component_base.flags import FLAGS as COMPONENT_BASE
+from hyperkube_lib.controller_manager.flags import manager_flags
+from hyperkube_lib.controller_manager.options import ManagerSpec
 
-from hyperkube.command.common_flags import (
-    API_CLIENT,
-    GLOBAL,
-    LEADER_ELECTION,
-    PROFILING,
-    SECURE_SERVING,
-    delegated_auth,
-)
-from hyperkube.plugin.flags import ADDRESS, BOOL, CIDRS, DURATION, INT, LIST, STRING, Flag, section, unbuilt
+from hyperkube.machinery.users import component
+from hyperkube.plugin.flags import BOOL, INT, STRING, Flag, section, unbuilt
 
-NAME = "kube-controller-manager"
-FAMILIES = ("controller", "cloud", "volume")
-"""Whose plugins the server loads, and whose flags it has."""
-
-FLAGS = (
-    *section(
+FLAGS = manager_flags(
+    10257,
+    section(
         "Generic",
-        Flag("controllers", LIST, "*", "controllers to run: * for all on by default, foo enables, -foo disables"),
-        Flag("use-service-account-credentials", BOOL, False, "each controller acts as a service account of its own"),
-        Flag("cluster-name", STRING, "kubernetes", "prefix of instances"),
-        Flag("cloud-provider", STRING, "", "cloud provider plugin"),
-        Flag("cloud-config", STRING, "", "its configuration file"),
-        Flag("allocate-node-cidrs", BOOL, False, "give each node a range of pod addresses"),
-        Flag("cluster-cidr", CIDRS, "", "pod addresses of the cluster"),
-        *unbuilt(
-            Flag("external-cloud-volume-plugin", STRING, "", "volume plugin of an external cloud"),
-            Flag("min-resync-period", DURATION, "12h0m0s", "no effect: caches follow every change, and resync nothing"),
-            Flag("register-retry-count", INT, 10, "no effect: kubelets register their nodes"),
-            Flag("node-sync-period", DURATION, "10s", "no effect: nodes are read from the cloud as they come"),
-        ),
-        Flag("controller-start-interval", DURATION, "0s", "pause between starts of controllers"),
         Flag("enable-garbage-collector", BOOL, True, "run the controller garbagecollector"),
         Flag(
             "enable-horizontal-pod-autoscaler",
@@ -41,26 +18,24 @@ FLAGS = (
             "run the controller horizontalpodautoscaling",
             deprecated="use --controllers=*,-horizontalpodautoscaling",
         ),
+        *unbuilt(Flag("register-retry-count", INT, 10, "no effect: kubelets register their nodes")),
     ),
-    *section(
-        "Secure serving",
-        Flag("bind-address", ADDRESS, "0.0.0.0", "address of the HTTPS port"),
-        Flag("secure-port", INT, 10257, "HTTPS port; 0 for none"),
-    ),
-    *SECURE_SERVING,
-    *section(
-        "Insecure serving",
-        Flag("address", ADDRESS, "127.0.0.1", "address of the HTTP port", deprecated="use --bind-address"),
-        Flag("port", INT, 0, "HTTP port for health and metrics; 0 for none", deprecated="use --secure-port"),
-    ),
-    *section(
+    section(
         "Service account controller",
         Flag("root-ca-file", STRING, "", "CA that is published into every namespace"),
     ),
-    *delegated_auth(tolerant=False),
-    *API_CLIENT,
-    *LEADER_ELECTION,
-    *PROFILING,
-    *COMPONENT_BASE,
-    *GLOBAL,
 )
+
+MANAGER = ManagerSpec(
+    name="kube-controller-manager",
+    family="controller",
+    families=("controller", "cloud", "volume"),
+    flags=FLAGS,
+    user=component("system:kube-controller-manager"),
+    configuration="kubecontrollermanager.config.k8s.io",
+    switches={
+        "enable-garbage-collector": "garbagecollector",
+        "enable-horizontal-pod-autoscaler": "horizontalpodautoscaling",
+    },
+)
+"""The server; its controllers are those of the family ``controller``, which work with clouds and volumes."""

@@ -216,11 +216,11 @@ class ControlPlane:
         return self._snapshot.store.fork(Path(self._folder.name, "store"), self.clock)
 
     def _start_controllers(self, options: Options) -> None:
-        from hyperkube_host.controller_manager.manager import ControllerManager
-        from hyperkube_host.controller_manager.options import ControllerManagerOptions
+        from hyperkube_host.controller_manager import MANAGER
+        from hyperkube_lib.controller_manager import ControllerManager, ManagerOptions
 
         defaults: Options = {"root-ca-file": str(self.ca_file)} if self._process_node else {}
-        wanted = ControllerManagerOptions.in_process({**defaults, **options})
+        wanted = ManagerOptions.in_process(MANAGER, {**defaults, **options})
         manager = ControllerManager(client_for=self.server.client, options=wanted, clock=self.clock)
         self._closers.append(manager.close)
         manager.start()

@@ -1,7 +1,7 @@
 """What stands beside a controller, and which ones ``--controllers`` chooses."""
 
 import pytest
-from hyperkube_host.controller_manager.controller_descriptors import ControllerDescriptor, chosen, descriptors, gated
+from hyperkube_lib.controller_manager.controller_descriptors import ControllerDescriptor, chosen, descriptors, gated
 
 from hyperkube.machinery.errors import UsageError
 from hyperkube.plugin.loader import installed

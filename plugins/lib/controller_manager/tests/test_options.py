@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import importlib.util
 import threading
 import time
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from hyperkube_host.controller_manager import manager as module
-from hyperkube_host.controller_manager.manager import ControllerManager
-from hyperkube_host.controller_manager.options import ControllerManagerOptions
+from hyperkube_lib.controller_manager import manager as module
+from hyperkube_lib.controller_manager.manager import ControllerManager
+from hyperkube_lib.controller_manager.options import ManagerOptions
 
 from hyperkube.client.fake import FakeClient
 from hyperkube.hookspecs import hookimpl
 from hyperkube.machinery.clock import SystemClock
 from hyperkube.plugin import Plugin, PluginHost
 from hyperkube.testing.waiting import eventually
+
+_spec = importlib.util.spec_from_file_location("managers", Path(__file__).with_name("managers.py"))
+managers = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(managers)
+MANAGER = managers.MANAGER
 
 
 @pytest.fixture
@@ -48,7 +55,7 @@ def managing(monkeypatch, entries):
     def manager(**given):
         flags = {name.replace("_", "-"): value for name, value in given.items()}
         client = FakeClient(SystemClock())
-        made = ControllerManager(client_for=lambda _user: client, options=ControllerManagerOptions.in_process(flags))
+        made = ControllerManager(client_for=lambda _user: client, options=ManagerOptions.in_process(MANAGER, flags))
         managers.append(made)
         return made
 

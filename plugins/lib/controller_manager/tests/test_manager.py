@@ -1,12 +1,14 @@
 """The manager: identities, shared informers, leader election, and a clean end."""
 
+import importlib.util
 import threading
 import time
+from pathlib import Path
 
 import pytest
-from hyperkube_host.controller_manager import manager as module
-from hyperkube_host.controller_manager.manager import ControllerManager
-from hyperkube_host.controller_manager.options import ControllerManagerOptions
+from hyperkube_lib.controller_manager import manager as module
+from hyperkube_lib.controller_manager.manager import ControllerManager
+from hyperkube_lib.controller_manager.options import ManagerOptions
 
 from hyperkube.client.fake import FakeClient
 from hyperkube.client.reconcile import ReconcileLoop
@@ -16,6 +18,11 @@ from hyperkube.machinery.clock import SystemClock
 from hyperkube.machinery.errors import UsageError
 from hyperkube.plugin import Plugin, PluginHost
 from hyperkube.testing.waiting import eventually
+
+_spec = importlib.util.spec_from_file_location("managers", Path(__file__).with_name("managers.py"))
+managers = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(managers)
+MANAGER = managers.MANAGER
 
 
 class Counting(Plugin):
@@ -67,7 +74,7 @@ def build(world, users=None, **options):
             users.append(user.name)
         return world
 
-    return ControllerManager(client_for=client_for, options=ControllerManagerOptions.in_process(options))
+    return ControllerManager(client_for=client_for, options=ManagerOptions.in_process(MANAGER, options))
 
 
 def pod(name):

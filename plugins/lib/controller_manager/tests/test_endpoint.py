@@ -1,12 +1,14 @@
 """What the manager tells of its controllers over HTTP."""
 
+import importlib.util
 import json
+from pathlib import Path
 
 import pytest
-from hyperkube_host.controller_manager import manager as module
-from hyperkube_host.controller_manager.endpoint import manager_endpoints, measured
-from hyperkube_host.controller_manager.manager import ControllerManager
-from hyperkube_host.controller_manager.options import ControllerManagerOptions
+from hyperkube_lib.controller_manager import manager as module
+from hyperkube_lib.controller_manager.endpoint import manager_endpoints, measured
+from hyperkube_lib.controller_manager.manager import ControllerManager
+from hyperkube_lib.controller_manager.options import ManagerOptions
 from hyperkube_lib.serving.component import ComponentHandler
 from hyperkube_lib.serving.exchange import HttpRequest
 from prometheus_client.metrics_core import CounterMetricFamily
@@ -19,6 +21,11 @@ from hyperkube.kinds.resources import PODS
 from hyperkube.machinery.clock import SystemClock
 from hyperkube.plugin import Plugin, PluginHost
 from hyperkube.testing.waiting import eventually
+
+_spec = importlib.util.spec_from_file_location("managers", Path(__file__).with_name("managers.py"))
+managers = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(managers)
+MANAGER = managers.MANAGER
 
 
 class Looking(Plugin):
@@ -57,11 +64,11 @@ def manage(monkeypatch, entries):
         )
         client = FakeClient(SystemClock())
         manager = ControllerManager(
-            client_for=lambda _user: client, options=ControllerManagerOptions.in_process(options)
+            client_for=lambda _user: client, options=ManagerOptions.in_process(MANAGER, options)
         )
         manager.start()
         started.append(manager)
-        handler = ComponentHandler(manager_endpoints(manager, ControllerManagerOptions.in_process(options)))
+        handler = ComponentHandler(manager_endpoints(manager, ManagerOptions.in_process(MANAGER, options)))
 
         def ask(path, query=""):
             answer = handler.handle(HttpRequest(method="GET", path=path, query_string=query))
@@ -154,7 +161,7 @@ def test_a_cluster_in_one_process_shows_the_same_metrics(monkeypatch, entries):
         lambda family, names, specs, context: PluginHost(family, specs, [("job", Looking(context("job")))]),
     )
     client = FakeClient(SystemClock())
-    manager = ControllerManager(client_for=lambda _user: client, options=ControllerManagerOptions.in_process({}))
+    manager = ControllerManager(client_for=lambda _user: client, options=ManagerOptions.in_process(MANAGER, {}))
     manager.start()
 
     try:
@@ -182,7 +189,7 @@ def test_what_a_controller_counts_itself_is_shown(monkeypatch, entries):
         lambda family, names, specs, context: PluginHost(family, specs, [("job", Counting(context("job")))]),
     )
     client = FakeClient(SystemClock())
-    manager = ControllerManager(client_for=lambda _user: client, options=ControllerManagerOptions.in_process({}))
+    manager = ControllerManager(client_for=lambda _user: client, options=ManagerOptions.in_process(MANAGER, {}))
     manager.start()
 
     try:

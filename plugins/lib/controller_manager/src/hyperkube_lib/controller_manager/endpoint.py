@@ -17,15 +17,13 @@ from hyperkube_lib.serving.component_metrics import Collector, Leadership, Relea
 from hyperkube_lib.serving.endpoints import ServerEndpoints
 
 if TYPE_CHECKING:
-    from hyperkube_host.controller_manager.manager import ControllerManager
-    from hyperkube_host.controller_manager.options import ControllerManagerOptions
+    from hyperkube_lib.controller_manager.manager import ControllerManager
+    from hyperkube_lib.controller_manager.options import ManagerOptions
     from hyperkube_lib.serving.exchange import Response
     from hyperkube_lib.serving.health import Check
     from prometheus_client import CollectorRegistry
     from prometheus_client.metrics_core import Metric
 
-NAME = "kube-controller-manager"
-CONFIGURATION = "kubecontrollermanager.config.k8s.io"
 METRICS_PATH = "/debug/controllers/metrics"
 """Where `hyperkube up`, whose API server has ``/metrics`` for itself, offers the controllers'."""
 
@@ -44,7 +42,7 @@ class RunningControllers:
             "running_managed_controllers", "Whether a controller runs here: 1, or 0.", labels=("name", "manager")
         )
         for name, runs in self._manager.health().items():
-            family.add_metric((self._manager.descriptors[name].name, NAME), int(runs))
+            family.add_metric((self._manager.descriptors[name].name, self._manager.spec.name), int(runs))
         yield family
 
 
@@ -62,15 +60,15 @@ def measured(manager: ControllerManager) -> Response:
 
 
 def manager_endpoints(
-    manager: ControllerManager, options: ControllerManagerOptions, collectors: Sequence[Collector] = ()
+    manager: ControllerManager, options: ManagerOptions, collectors: Sequence[Collector] = ()
 ) -> ServerEndpoints:
-    """Return health, metrics and configuration of a controller manager, as kube-controller-manager serves them."""
+    """Return health, metrics and configuration of a controller manager, as Kubernetes' managers serve them."""
 
     def controllers() -> dict[str, Check]:
         return {manager.descriptors[name].name: _check(runs=runs) for name, runs in manager.health().items()}
 
     endpoints = ServerEndpoints(
-        configz={CONFIGURATION: manager.configuration},
+        configz={manager.spec.configuration: manager.configuration},
         metrics=registry(manager, collectors),
         profiling=options.profiling,
         set_verbosity=_set_verbosity,

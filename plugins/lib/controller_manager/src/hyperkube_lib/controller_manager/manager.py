@@ -1,7 +1,7 @@
 """The controller manager: builds the chosen controllers, gives each its identity, and runs them while it may.
 
-All share one set of informers, which watch as ``system:kube-controller-manager``; each writes as its own service
-account. With leader election nothing is built before the lock is held, and losing it ends the manager.
+All share one set of informers, which watch as the server's own user; each writes as its own service account. With
+leader election nothing is built before the lock is held, and losing it ends the manager.
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-from hyperkube_host.controller_manager.controller_descriptors import chosen, descriptors, gated
-from hyperkube_host.controller_manager.flags import FAMILIES, FLAGS, NAME
-from hyperkube_host.controller_manager.options import ControllerManagerOptions
+from hyperkube_lib.controller_manager.controller_descriptors import chosen, descriptors, gated
+from hyperkube_lib.controller_manager.options import ManagerOptions
 from hyperkube_lib.leader_election import LeaderElector, make_identity
 
 from hyperkube.client.client import Client
@@ -24,7 +23,7 @@ from hyperkube.hookspecs import controller as specs
 from hyperkube.hookspecs.controller import Controller, ControllerHooks, RestingController
 from hyperkube.machinery.clock import Clock, SystemClock
 from hyperkube.machinery.dataclass import dataclass
-from hyperkube.machinery.users import UserInfo, component, service_account
+from hyperkube.machinery.users import UserInfo, service_account
 from hyperkube.plugin import PluginContext, PluginHost, load
 from hyperkube.plugin.loader import installed
 from hyperkube.plugin.settings import PluginSettings
@@ -33,8 +32,6 @@ if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
     from prometheus_client.registry import Collector
 
-USER = component("system:kube-controller-manager")
-LOCK_NAME = "kube-controller-manager"
 NAMESPACE = "kube-system"
 
 
@@ -66,13 +63,13 @@ class _Running:
 
 
 class ControllerManager:
-    """The host of the family ``controller``."""
+    """The host of a family of controllers."""
 
     def __init__(
         self,
         *,
         client_for: Callable[[UserInfo], Client],
-        options: ControllerManagerOptions,
+        options: ManagerOptions,
         clock: Clock | None = None,
         on_lost: Callable[[], None] | None = None,
     ) -> None:
@@ -80,7 +77,7 @@ class ControllerManager:
 
         Args:
             client_for: makes a client that acts as the given user.
-            options: which controllers, whether they need the lock, and the flags of plugins.
+            options: which server it is, which controllers, whether they need the lock, and the flags of plugins.
             clock: the cluster's time.
             on_lost: called when leadership was lost: the process should end.
 
@@ -88,14 +85,16 @@ class ControllerManager:
             UsageError: ``controllers`` names one that is not installed.
         """
         self._client_for = client_for
+        self.spec = spec = options.spec
+        """Which server it is."""
         self._options = options
-        self._settings = PluginSettings(NAME, FAMILIES, options.values, FLAGS)
+        self._settings = PluginSettings(spec.name, spec.families, options.values, spec.flags)
         self._clock = clock or SystemClock()
         self.collectors = PluginCollectors()
         """What the controllers count themselves."""
         self._on_lost = on_lost
         self._logger = logging.getLogger("hyperkube.controllers")
-        self._client = client_for(USER)
+        self._client = client_for(spec.user)
         self._lock = threading.Lock()
         self._closed = False
         self._ending = threading.Event()
@@ -103,7 +102,7 @@ class ControllerManager:
         self._host: PluginHost[ControllerHooks] | None = None
         self._running: list[_Running] = []
         self._elector: LeaderElector | None = None
-        self.descriptors = descriptors(installed("controller"))
+        self.descriptors = descriptors(installed(spec.family))
         """What is known of the installed controllers."""
         self.queues = QueueMeters({alias: each.queue for alias, each in self.descriptors.items()})
         """What the controllers' queues count."""
@@ -119,7 +118,7 @@ class ControllerManager:
         if self._options.election is None:
             self._run()
             return
-        recorder = EventRecorder(self._client, self._clock, LOCK_NAME)
+        recorder = EventRecorder(self._client, self._clock, self.spec.name)
         self._elector = LeaderElector(
             self._client,
             self._clock,
@@ -185,7 +184,7 @@ class ControllerManager:
             clock=self._clock,
             logger=logging.getLogger(f"hyperkube.controller.{name}"),
             gates=self._options.gates,
-            settings=self._settings.of("controller", name),
+            settings=self._settings.of(self.spec.family, name),
             settings_of=self._settings.of,
             client=self._client_of(name),
             informers=self._informers,
@@ -205,7 +204,7 @@ class ControllerManager:
                 return
             self._informers = InformerFactory(self._client, self._clock)
             with measuring(self.queues):
-                host: PluginHost[ControllerHooks] = load("controller", self.names, specs, self._context)
+                host: PluginHost[ControllerHooks] = load(self.spec.family, self.names, specs, self._context)
                 host.start()
                 for name, plugin, built in zip(host.names, host.plugins, host.hook.controller_build(), strict=True):
                     self._running.append(_Running(name, built, plugin.informers))
