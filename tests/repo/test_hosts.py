@@ -31,7 +31,7 @@ VOCABULARY = {
 }
 """Names that Kubernetes' API or files have too: what they are there, and in which modules they are literals."""
 
-SERVERS = {"kube-apiserver", "kube-controller-manager", "kube-proxy", "kube-scheduler"}
+SERVERS = {"cloud-controller-manager", "kube-apiserver", "kube-controller-manager", "kube-proxy", "kube-scheduler"}
 """Components: in their users, certificates and logs."""
 
 

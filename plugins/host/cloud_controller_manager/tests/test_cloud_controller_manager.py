@@ -2,7 +2,7 @@
 
 import pytest
 from hyperkube_host.cloud_controller_manager.command import COMMAND
-from hyperkube_host.cloud_controller_manager.flags import MANAGER
+from hyperkube_host.cloud_controller_manager.manager import MANAGER
 from hyperkube_lib.controller_manager.controller_descriptors import descriptors
 from hyperkube_lib.controller_manager.options import ManagerOptions
 

@@ -16,7 +16,7 @@ from hyperkube_command.local_cluster.arguments import (
 )
 from hyperkube_host.apiserver.command import COMMAND as API_SERVER
 from hyperkube_host.controller_manager import command as controller_manager
-from hyperkube_host.controller_manager.flags import MANAGER
+from hyperkube_host.controller_manager.manager import MANAGER
 from hyperkube_host.kubelet import command as kubelet
 from hyperkube_host.kubelet.options import KubeletOptions
 from hyperkube_host.proxy import command as proxy

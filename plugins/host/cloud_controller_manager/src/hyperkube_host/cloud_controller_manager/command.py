@@ -1,6 +1,6 @@
 """cloud-controller-manager: nodes, load balancers and routes of a cluster, as its cloud has them."""
 
-from hyperkube_host.cloud_controller_manager.flags import MANAGER
+from hyperkube_host.cloud_controller_manager.manager import MANAGER
 from hyperkube_lib.controller_manager.command import manager_command
 
 COMMAND = manager_command(

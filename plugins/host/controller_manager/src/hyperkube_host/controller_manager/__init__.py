@@ -1,5 +1,5 @@
 """kube-controller-manager: which controllers run, as whom, and when."""
 
-from hyperkube_host.controller_manager.flags import MANAGER
+from hyperkube_host.controller_manager.manager import MANAGER
 
 __all__ = ["MANAGER"]

@@ -1,6 +1,6 @@
 """kube-controller-manager: the loops that move the cluster from what is towards what is wanted."""
 
-from hyperkube_host.controller_manager.flags import MANAGER
+from hyperkube_host.controller_manager.manager import MANAGER
 from hyperkube_lib.controller_manager.command import manager_command
 
 COMMAND = manager_command(

@@ -1,9 +1,7 @@
-"""What the controller manager is, and its options: Kubernetes 1.36's, and those of the 1.0-1.15 line."""
+"""The controller manager's own options: Kubernetes 1.36's, and those of the 1.0-1.15 line."""
 
 from hyperkube_lib.controller_manager.flags import manager_flags
-from hyperkube_lib.controller_manager.options import ManagerSpec
 
-from hyperkube.machinery.users import component
 from hyperkube.plugin.flags import BOOL, INT, STRING, Flag, section, unbuilt
 
 FLAGS = manager_flags(
@@ -25,17 +23,3 @@ FLAGS = manager_flags(
         Flag("root-ca-file", STRING, "", "CA that is published into every namespace"),
     ),
 )
-
-MANAGER = ManagerSpec(
-    name="kube-controller-manager",
-    family="controller",
-    families=("controller", "cloud", "volume"),
-    flags=FLAGS,
-    user=component("system:kube-controller-manager"),
-    configuration="kubecontrollermanager.config.k8s.io",
-    switches={
-        "enable-garbage-collector": "garbagecollector",
-        "enable-horizontal-pod-autoscaler": "horizontalpodautoscaling",
-    },
-)
-"""The server; its controllers are those of the family ``controller``, which work with clouds and volumes."""
