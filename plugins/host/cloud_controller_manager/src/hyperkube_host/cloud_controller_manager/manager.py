@@ -1,7 +1,7 @@
 """What the cloud controller manager is, beside other servers that run controllers.
 
-Its controllers are those of the family ``cloud_controller``: a distribution lists its controller there beside the family
-``controller`` when it needs no more than the API and a cloud.
+Its controllers are those of the family ``cloud_controller``: a distribution lists its controller there beside the
+family ``controller`` when it needs no more than the API and a cloud.
 
 Source: kubernetes ``staging/src/k8s.io/cloud-provider/app/core.go``.
 """
