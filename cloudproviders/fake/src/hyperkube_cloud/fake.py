@@ -1,18 +1,29 @@
 """fake: a cloud that exists in memory only, for trying out what clouds do and for testing what talks to them.
 
 Every node that reported addresses has a running machine, a balancer's address is made from its Service's uid and so is
-the same after a restart, and routes last as long as the process.
+the same after a restart; routes and disks last as long as the process.
 """
 
 from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from hyperkube.hookspecs import hookimpl
-from hyperkube.hookspecs.cloud import Cloud, InstanceMetadata, InstanceNotFound, Route
-from hyperkube.machinery.objects import Object, name_of, uid_of
+from hyperkube.hookspecs.cloud import (
+    Cloud,
+    CloudFailed,
+    Disk,
+    DiskAttachedElsewhere,
+    DiskNotFound,
+    DiskRequest,
+    InstanceMetadata,
+    InstanceNotFound,
+    Route,
+)
+from hyperkube.machinery.objects import NodeName, Object, name_of, uid_of
 from hyperkube.plugin import Plugin
 
 PROVIDER = "fake"
@@ -20,6 +31,7 @@ GONE_LABEL = "fake.cloud/gone"
 """A node with this label has lost its machine."""
 OFF_LABEL = "fake.cloud/off"
 """The machine of a node with this label is shut down."""
+ZONE, REGION = "fake-zone", "fake-region"
 BALANCER_NETWORK = "198.18"
 """Where balancers live: a range that is set aside for trials (RFC 2544)."""
 
@@ -43,6 +55,13 @@ class FakeLoadBalancers:
         with self._lock:
             self._known.add(uid_of(service))
         return _status(service)
+
+    def update(self, cluster: str, service: Object, nodes: Sequence[Object]) -> None:
+        """Do nothing: no traffic goes anywhere."""
+
+    def name(self, cluster: str, service: Object) -> str:
+        """Return the name that Kubernetes' providers give a balancer by default."""
+        return f"a{uid_of(service).replace('-', '')}"[:32]
 
     def ensure_deleted(self, cluster: str, service: Object) -> None:
         """Forget the balancer."""
@@ -80,8 +99,8 @@ class FakeInstances:
             provider_id=f"{PROVIDER}://{name_of(node)}",
             instance_type="fake.small",
             addresses=addresses or ({"type": "Hostname", "address": name_of(node)},),
-            zone="fake-zone",
-            region="fake-region",
+            zone=ZONE,
+            region=REGION,
         )
 
 
@@ -113,10 +132,90 @@ class FakeRoutes:
             self._routes.pop((cluster, route.name), None)
 
 
+class FakeDisks:
+    """Disks that hold nothing; implements `hyperkube.hookspecs.cloud.Disks`."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._disks: dict[str, Disk] = {}
+        self._holders: dict[str, NodeName] = {}
+
+    def create(self, request: DiskRequest) -> Disk:
+        """Make a disk in the one zone."""
+        if request.zone not in {"", ZONE}:
+            raise CloudFailed(f"zone {request.zone!r} does not exist (known: {ZONE})")
+        labels = {"topology.kubernetes.io/zone": ZONE, "topology.kubernetes.io/region": REGION}
+        with self._lock:
+            disk = Disk(id=f"disk-{request.name}", size=request.size, labels=labels)
+            return self._disks.setdefault(disk.id, disk)
+
+    def delete(self, disk_id: str) -> None:
+        """Forget a disk."""
+        with self._lock:
+            if disk_id in self._holders:
+                raise CloudFailed(f"disk {disk_id!r} is attached to {self._holders[disk_id]!r}")
+            self._disks.pop(disk_id, None)
+
+    def resize(self, disk_id: str, size: int) -> int:
+        """Make a disk larger."""
+        with self._lock:
+            disk = self._disk(disk_id)
+            self._disks[disk_id] = replace(disk, size=max(disk.size, size))
+            return self._disks[disk_id].size
+
+    def attach(self, disk_id: str, node: Object, *, read_only: bool = False) -> str:
+        """Note who has the disk."""
+        if not FakeInstances().exists(node):
+            raise InstanceNotFound(f"node {name_of(node)!r} has no machine")
+        with self._lock:
+            self._disk(disk_id)
+            holder = self._holders.setdefault(disk_id, NodeName(name_of(node)))
+            if holder != name_of(node):
+                raise DiskAttachedElsewhere(f"disk {disk_id!r} is attached to {holder!r}", holder)
+        return f"/dev/disk/by-id/{disk_id}"
+
+    def detach(self, disk_id: str, node_name: NodeName) -> None:
+        """Note that the node has it no longer."""
+        with self._lock:
+            if self._holders.get(disk_id) == node_name:
+                del self._holders[disk_id]
+
+    def attached(self, disk_ids: Sequence[str], node_name: NodeName) -> Mapping[str, bool]:
+        """Tell of each whether the node has it."""
+        with self._lock:
+            return {disk_id: self._holders.get(disk_id) == node_name for disk_id in disk_ids}
+
+    def _disk(self, disk_id: str) -> Disk:
+        if disk_id not in self._disks:
+            raise DiskNotFound(f"there is no disk {disk_id!r}")
+        return self._disks[disk_id]
+
+
+class FakeClusters:
+    """One cluster, this one; implements `hyperkube.hookspecs.cloud.Clusters`."""
+
+    def list(self) -> Sequence[str]:
+        """Return its name."""
+        return [PROVIDER]
+
+    def master(self, cluster: str) -> str:
+        """Return an address of the range that is set aside."""
+        if cluster != PROVIDER:
+            raise CloudFailed(f"there is no cluster {cluster!r}")
+        return f"{BALANCER_NETWORK}.0.1"
+
+
 class Fake(Plugin):
     """Offers all capabilities."""
 
     @hookimpl
     def cloud_provider(self) -> Cloud:
         """Return the provider; it needs no configuration."""
-        return Cloud(name=PROVIDER, load_balancers=FakeLoadBalancers(), instances=FakeInstances(), routes=FakeRoutes())
+        return Cloud(
+            name=PROVIDER,
+            load_balancers=FakeLoadBalancers(),
+            instances=FakeInstances(),
+            routes=FakeRoutes(),
+            disks=FakeDisks(),
+            clusters=FakeClusters(),
+        )

@@ -20,10 +20,14 @@ from hyperkube.machinery.objects import NodeName, Object
 
 
 class CloudFailed(HyperkubeError):
-    """The cloud could not do it, or not now; it is tried again, and shown as an event."""
+    """The cloud refused this one thing; it is tried again, and shown as an event."""
 
 
-class CloudThrottled(CloudFailed):
+class CloudUnavailable(CloudFailed):
+    """The cloud cannot be reached, or is out of order: other calls would fail as well."""
+
+
+class CloudThrottled(CloudUnavailable):
     """The cloud refuses more calls for now; for `retry_after` seconds, if it said so."""
 
     def __init__(self, message: str, retry_after: float | None = None) -> None:

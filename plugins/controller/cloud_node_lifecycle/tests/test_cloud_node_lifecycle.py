@@ -38,7 +38,7 @@ class Machines:
 def machines(monkeypatch):
     found = Machines()
     host = SimpleNamespace(hook=SimpleNamespace(cloud_provider=lambda: Cloud(name="test", instances=found)))
-    monkeypatch.setattr("hyperkube_lib.cloud_provider.load", lambda *_: host)
+    monkeypatch.setattr("hyperkube_lib.cloud_provider.provider.load", lambda *_: host)
     return found
 
 

@@ -41,7 +41,7 @@ class Table:
 def table(monkeypatch):
     found = Table()
     host = SimpleNamespace(hook=SimpleNamespace(cloud_provider=lambda: Cloud(name="test", routes=found)))
-    monkeypatch.setattr("hyperkube_lib.cloud_provider.load", lambda *_: host)
+    monkeypatch.setattr("hyperkube_lib.cloud_provider.provider.load", lambda *_: host)
     return found
 
 

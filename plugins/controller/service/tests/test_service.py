@@ -6,7 +6,7 @@ import pytest
 from hyperkube_controller import service as module
 from hyperkube_controller.service import Service
 
-from hyperkube.hookspecs.cloud import Cloud
+from hyperkube.hookspecs.cloud import Cloud, ImplementedElsewhere
 from hyperkube.kinds.resources import EVENTS, NODES, SERVICES
 from hyperkube.machinery.errors import HyperkubeError
 from hyperkube.testing.contracts.controller import ControllerContract
@@ -39,7 +39,7 @@ def balancers(monkeypatch):
 
     host = SimpleNamespace(hook=SimpleNamespace(cloud_provider=lambda: Cloud(name="test", load_balancers=found)))
 
-    monkeypatch.setattr("hyperkube_lib.cloud_provider.load", lambda *_: host)
+    monkeypatch.setattr("hyperkube_lib.cloud_provider.provider.load", lambda *_: host)
     return found
 
 
@@ -131,6 +131,31 @@ def test_balancers_follow_the_nodes(balancers):
 
     assert balancers.nodes == ["a", "b", "d"]
     assert said(rig)["UpdatedLoadBalancer"] == "Updated load balancer with new hosts"
+
+
+def test_balancers_that_can_are_told_of_the_nodes_alone(balancers, monkeypatch):
+    told = []
+    monkeypatch.setattr(
+        Balancers, "update", lambda _self, _cluster, _service, nodes: told.append(len(nodes)), raising=False
+    )
+    rig = run(service())
+
+    rig.client.seed(NODES, node("d"))
+    rig.settle()
+
+    assert told == [3]
+    assert balancers.nodes == ["a", "b"]
+
+
+def test_what_another_takes_care_of_is_left_to_it_without_an_event(balancers, monkeypatch):
+    def elsewhere(*_arguments):
+        raise ImplementedElsewhere("another controller has it")
+
+    monkeypatch.setattr(Balancers, "ensure", elsewhere)
+    rig = run(service())
+
+    assert said(rig) == {"EnsuringLoadBalancer": "Ensuring load balancer"}
+    assert rig.client.objects(SERVICES)[0]["status"] == {}
 
 
 def test_failures_are_told_and_retried(balancers):

@@ -16,7 +16,7 @@ from hyperkube.client.actions import Action, Emit, Patch, perform
 from hyperkube.client.events import EventRecorder
 from hyperkube.client.reconcile import NotYet, ReconcileLoop
 from hyperkube.hookspecs import hookimpl
-from hyperkube.hookspecs.cloud import LoadBalancers
+from hyperkube.hookspecs.cloud import ImplementedElsewhere, LoadBalancers, UpdatesHosts
 from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds.resources import NODES, SERVICES
 from hyperkube.machinery.errors import ApiError, HyperkubeError
@@ -193,6 +193,8 @@ class Service(Plugin):
             self._recorder.event(service, "Warning", "UnAvailableLoadBalancer", text)
         try:
             balancer = self._balancers.ensure(self._cluster, service, nodes)
+        except ImplementedElsewhere:
+            return
         except ApiError:
             raise
         except HyperkubeError as error:
@@ -204,7 +206,10 @@ class Service(Plugin):
         """Tell an existing balancer of other nodes."""
         names = [name_of(node) for node in nodes]
         try:
-            self._balancers.ensure(self._cluster, service, nodes)
+            if isinstance(self._balancers, UpdatesHosts):
+                self._balancers.update(self._cluster, service, nodes)
+            else:
+                self._balancers.ensure(self._cluster, service, nodes)
         except ApiError:
             raise
         except HyperkubeError as error:
@@ -219,6 +224,8 @@ class Service(Plugin):
         self._recorder.event(service, "Normal", "DeletingLoadBalancer", "Deleting load balancer")
         try:
             self._balancers.ensure_deleted(self._cluster, service)
+        except ImplementedElsewhere:
+            return
         except ApiError:
             raise
         except HyperkubeError as error:

@@ -8,7 +8,21 @@ from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from hyperkube.hookspecs import cloud as specs
 from hyperkube.hookspecs.base import Plugin
-from hyperkube.hookspecs.cloud import Cloud, CloudHooks, InstanceNotFound, Instances, LoadBalancers, Route, Routes
+from hyperkube.hookspecs.cloud import (
+    Cloud,
+    CloudFailed,
+    CloudHooks,
+    DiskNotFound,
+    DiskRequest,
+    Disks,
+    InstanceNotFound,
+    Instances,
+    LoadBalancers,
+    NamesBalancers,
+    Route,
+    Routes,
+    UpdatesHosts,
+)
 from hyperkube.machinery.objects import NodeName, Object, copy_object
 from hyperkube.plugin.loader import PluginHost
 from hyperkube.testing.harness import SkipTest, raises
@@ -17,6 +31,7 @@ if TYPE_CHECKING:
     import pytest
 
 CLUSTER = "contract"
+GIB = 2**30
 Capability = TypeVar("Capability")
 
 
@@ -76,11 +91,23 @@ class CloudContract:
         """Return the capability, or skip the test."""
         return _needed(self.cloud(built).routes, "routes")
 
+    def disks(self, built: Plugin) -> Disks:
+        """Return the capability, or skip the test."""
+        return _needed(self.cloud(built).disks, "disks")
+
+    def request(self, name: str = "pvc-1", size: int = GIB) -> DiskRequest:
+        """Return a disk that the provider can make."""
+        return DiskRequest(name=name, size=size)
+
+    def missing_disk(self) -> str:
+        """Return the id of a disk that does not exist, as the provider writes ids."""
+        return "missing"
+
     def test_it_has_a_name_and_a_capability(self, built: Plugin) -> None:
         cloud = self.cloud(built)
 
         assert cloud.name
-        assert cloud.load_balancers or cloud.instances or cloud.routes
+        assert cloud.load_balancers or cloud.instances or cloud.routes or cloud.disks or cloud.volumes
 
     def test_building_it_makes_no_network_call(self, built: Plugin, monkeypatch: pytest.MonkeyPatch) -> None:
         def refuse(*_args: object, **_words: object) -> NoReturn:
@@ -171,6 +198,84 @@ class CloudContract:
 
         assert held == ["10.1.0.0/24"]
         assert list(routes.list(CLUSTER)) == []
+
+    def test_a_balancer_follows_the_nodes_and_keeps_its_address(self, built: Plugin) -> None:
+        balancers = self.balancers(built)
+        if not isinstance(balancers, UpdatesHosts):
+            raise SkipTest("these balancers are made anew when nodes change")
+        status = balancers.ensure(CLUSTER, service("a"), self.nodes())
+
+        balancers.update(CLUSTER, service("a", status), [])
+        balancers.update(CLUSTER, service("a", status), self.nodes())
+
+        assert balancers.get(CLUSTER, service("a", status)) == status
+
+    def test_balancers_have_names_of_their_own(self, built: Plugin) -> None:
+        balancers = self.balancers(built)
+        if not isinstance(balancers, NamesBalancers):
+            raise SkipTest("these balancers have no names")
+
+        names = {balancers.name(CLUSTER, service(name)) for name in ("a", "b", "a")}
+
+        assert len(names) == 2
+
+    def test_a_disk_is_made_once_for_its_name(self, built: Plugin) -> None:
+        disks = self.disks(built)
+
+        made = disks.create(self.request())
+
+        assert disks.create(self.request()).id == made.id
+        assert made.size >= GIB
+        assert disks.create(self.request("pvc-2")).id != made.id
+
+    def test_deleting_a_disk_may_be_repeated(self, built: Plugin) -> None:
+        disks = self.disks(built)
+        made = disks.create(self.request())
+
+        disks.delete(made.id)
+        disks.delete(made.id)
+
+        with raises(DiskNotFound):
+            disks.attach(made.id, self.node())
+
+    def test_a_disk_is_attached_and_detached_repeatedly(self, built: Plugin) -> None:
+        disks, node = self.disks(built), self.node()
+        name = NodeName(node["metadata"]["name"])
+        disk = disks.create(self.request()).id
+
+        device = disks.attach(disk, node)
+        again = disks.attach(disk, node)
+        had = disks.attached([disk], name)
+        disks.detach(disk, name)
+        disks.detach(disk, name)
+
+        assert device == again
+        assert had == {disk: True}
+        assert disks.attached([disk], name) == {disk: False}
+
+    def test_a_disk_that_is_attached_is_not_deleted(self, built: Plugin) -> None:
+        disks = self.disks(built)
+        disk = disks.create(self.request()).id
+        disks.attach(disk, self.node())
+
+        with raises(CloudFailed):
+            disks.delete(disk)
+
+    def test_a_disk_grows_and_does_not_shrink(self, built: Plugin) -> None:
+        disks = self.disks(built)
+        disk = disks.create(self.request()).id
+
+        assert disks.resize(disk, 2 * GIB) >= 2 * GIB
+        assert disks.resize(disk, GIB) >= 2 * GIB
+
+    def test_a_disk_that_is_not_there_is_not_found(self, built: Plugin) -> None:
+        disks = self.disks(built)
+
+        with raises(DiskNotFound):
+            disks.attach(self.missing_disk(), self.node())
+        with raises(DiskNotFound):
+            disks.resize(self.missing_disk(), GIB)
+        disks.detach(self.missing_disk(), NodeName("n1"))
 
 
 def _needed(capability: Capability | None, name: str) -> Capability:

@@ -5,7 +5,7 @@ Source: kubernetes ``staging/src/k8s.io/cloud-provider/options/options.go``.
 
 from hyperkube_lib.controller_manager.flags import manager_flags
 
-from hyperkube.plugin.flags import BOOL, DURATION, Flag, section, unbuilt
+from hyperkube.plugin.flags import BOOL, Flag, section, unbuilt
 
 FLAGS = manager_flags(
     10258,
@@ -13,7 +13,6 @@ FLAGS = manager_flags(
         "Generic",
         *unbuilt(
             Flag("allow-untagged-cloud", BOOL, False, "no effect: each provider says whether it needs a cluster id"),
-            Flag("node-status-update-frequency", DURATION, "5m0s", "no effect: nodes are asked about as they change"),
         ),
     ),
 )
