@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -37,6 +38,7 @@ class ClusterOptions(Record):
         addons: what the cluster has beyond its servers, in order.
         addon_settings: family and name → settings.
         extra: server word → further flags, as typed.
+        watched: the folder whose plugins are loaded anew when they change; None: none are.
     """
 
     layout: Layout
@@ -56,6 +58,7 @@ class ClusterOptions(Record):
     addons: tuple[str, ...] = ()
     addon_settings: Mapping[tuple[str, str], Mapping[str, Any]] = MappingProxyType({})
     extra: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    watched: Path | None = None
 
     @property
     def has_containers(self) -> bool:

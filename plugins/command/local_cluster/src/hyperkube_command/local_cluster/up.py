@@ -6,17 +6,18 @@ import contextlib
 import os
 import socket
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from hyperkube_command.local_cluster.addon_settings import addon_settings
+from hyperkube_command.local_cluster.addons import Addons
 from hyperkube_command.local_cluster.arguments import ANYWHERE, CONTAINER_PODS, CONTAINER_SERVICES, ClusterOptions
 from hyperkube_command.local_cluster.loopback_slice import locked_slice
 from hyperkube_command.local_cluster.privileged_ports import PORT_OFFSET, kubernetes_service_port, may_bind
-from hyperkube_lib.addon_manager import AddonManager
+from hyperkube_command.local_cluster.watched_plugins import ADDONS, plugins_in
 from hyperkube_lib.local_cluster.layout import Layout, default_data_dir
 
 from hyperkube.command.lifecycle import Lifecycle, StopSignal, start_up, stop_signal
@@ -28,6 +29,8 @@ from hyperkube.plugin.defaults import default_names
 from hyperkube.plugin.settings import read_plugin_config
 
 if TYPE_CHECKING:
+    from hyperkube_command.local_cluster.restartable_part import RestartablePart
+
     from hyperkube.client.client import Client
 
 NODE_READY_SECONDS = 60.0
@@ -39,6 +42,7 @@ Examples:
   hyperkube up --hollow-only --nodes 100
   hyperkube up --container-runtime=remote
   hyperkube up --apiserver-arg admission-control=AlwaysAdmit
+  hyperkube up --watch ./my-plugin --enable-admission-plugins=MyPlugin
   hyperkube up --scheduler-arg algorithm-provider=ClusterAutoscalerProvider
 """
 
@@ -118,6 +122,13 @@ Examples:
     help="YAML or TOML file with a table of settings per addon, named addon.NAME",
 )
 @click.option("--addon-arg", multiple=True, metavar="FLAG[=VALUE]", help="a flag of an addon; repeatable")
+@click.option(
+    "--watch",
+    "watched",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="load the installed plugins of a folder anew when its files change; the cluster stays",
+)
 @click.option("--merge-kubeconfig", is_flag=True, help="also merge the cluster into ~/.kube/config and select it")
 @click.option(
     "--apiserver-arg", multiple=True, metavar="FLAG[=VALUE]", help="a further flag of the API server; repeatable"
@@ -132,7 +143,7 @@ def command(
     container_runtime_endpoint: str,
     node_name: str, nodes: int, hollow_only: bool, processes: bool, service_range: str, node_port_range: str,
     enable_admission_plugins: str, addons: str, addon_config: str | None, addon_arg: tuple[str, ...],
-    merge_kubeconfig: bool,
+    watched: Path | None, merge_kubeconfig: bool,
     apiserver_arg: tuple[str, ...], controller_manager_arg: tuple[str, ...],
     scheduler_arg: tuple[str, ...], kubelet_arg: tuple[str, ...], proxy_arg: tuple[str, ...], verbosity: int,
 ) -> None:  # fmt: skip
@@ -168,7 +179,10 @@ def command(
         addons=tuple(name for name in addons.split(",") if name),
         addon_settings=read_plugin_config(addon_config) if addon_config else {},
         extra=extra,
+        watched=watched,
     )
+    if processes and watched:
+        raise UsageError("--watch reloads plugins in the process of `up`: leave out --processes")
     set_up_logging(verbosity)
     validate(cluster)
     cluster = cluster.replace(bind_address=cluster.bind_address or _default_address(cluster))
@@ -202,6 +216,8 @@ def validate(cluster: ClusterOptions) -> None:
         CIDRS.convert(cluster.service_range)
     except ValueError as error:
         raise UsageError(f"invalid argument for --service-cluster-ip-range: {error}") from error
+    if cluster.watched is not None:
+        plugins_in(cluster.watched)
 
 
 def bring_up(cluster: ClusterOptions, *, processes: bool, merge: bool) -> None:
@@ -216,34 +232,51 @@ def bring_up(cluster: ClusterOptions, *, processes: bool, merge: bool) -> None:
     clock = SystemClock()
     begun = clock.now().replace(microsecond=0)
     layout.create()
-    with layout.locked(), prepared(cluster) as complete_options, stop_signal() as stopped, Lifecycle() as life:
+    with layout.locked(), prepared(cluster) as completed, stop_signal() as stopped, Lifecycle() as life:
         life.on_close("the clock", clock.close)
+
+        def lost(what: str) -> None:
+            losses.append(what)
+            stopped.set()
+
+        parts: Mapping[str, RestartablePart] = {}
         if processes:
             from hyperkube_command.local_cluster.processes import start as start_processes
 
-            def lost(what: str) -> None:
-                losses.append(what)
-                stopped.set()
-
-            client = start_processes(life, complete_options, lost)
+            client = start_processes(life, completed, lost)
         else:
             spare_arenas()
             with start_up():
                 from hyperkube_command.local_cluster.in_process import start as start_in_process
 
-                client = start_in_process(life, complete_options, clock)
-        manager = AddonManager(complete_options.addons, client, clock, addon_settings(complete_options))
-        life.start("the addons", manager)
+                servers = start_in_process(life, completed, clock)
+                client, parts = servers.client(), servers.parts
+        addons = Addons(completed, client, clock)
+        life.start("the addons", addons)
         _wait_for_node(client, cluster.first_node, stopped, begun)
-        layout.write_state({"pid": os.getpid(), "server": complete_options.server, "processes": processes})
+        notices = addons.notices()
+        if completed.watched:
+            notices = notices + _watch(life, completed.watched, {**parts, ADDONS: addons}, lost)
+        layout.write_state({"pid": os.getpid(), "server": completed.server, "processes": processes})
         life.on_close("the state file", lambda: layout.state_file.unlink(missing_ok=True))
         if not stopped.is_set():
-            _announce(complete_options, manager.notices(), merge=merge)
+            _announce(completed, notices, merge=merge)
         give_back_regularly(clock)
         stopped.wait()
         print("stopping", file=sys.stderr)
         if losses:
             raise UsageError(losses[0])
+
+
+def _watch(
+    life: Lifecycle, folder: Path, parts: Mapping[str, RestartablePart], lost: Callable[[str], None]
+) -> list[str]:
+    """Load the plugins of a folder anew from now on, whenever they change; return lines for the user."""
+    from hyperkube_command.local_cluster.reload import FolderWatch, Reloader
+
+    reloader = Reloader(folder, parts, partial(print, flush=True))
+    life.start("the watch of plugins", FolderWatch(folder, reloader, lost))
+    return [reloader.notice()]
 
 
 @contextlib.contextmanager

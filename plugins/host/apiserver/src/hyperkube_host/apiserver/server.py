@@ -88,6 +88,7 @@ class ApiServer:
         self.paths = self._serving.paths
         self.handler = self._serving.handler
         self.insecure_handler = InsecureHandler(self.handler)
+        self.request_path = foundation.request_path.get
         self._closed = threading.Event()
         for line in foundation.plugin_settings.without_effect():
             LOGGER.warning("%s", line)

@@ -79,6 +79,7 @@ class Kubelet:
         self._is_simulated = isinstance(self.runtime, Simulated)
         self._sources_ready = False
         self._closing = False
+        self._stops_pods = options.pods.stop_on_close
 
     @property
     def node_name(self) -> str:
@@ -141,6 +142,10 @@ class Kubelet:
     def _all_sources_ready(self) -> bool:
         return all(source.ready() for source in self._services.sources)
 
+    def keep_pods(self) -> None:
+        """Let the pods run on when it is closed, whatever ``--stop-pods-on-close`` says: it will be started anew."""
+        self._stops_pods = False
+
     def close(self) -> None:
         """Stop working; with ``--stop-pods-on-close`` the pods' processes end too, else they run on."""
         if self._closing:
@@ -160,7 +165,7 @@ class Kubelet:
         services.container_manager.close()
         self._pool.stop()
         self._pool.wait_ended(_CLOSE_SECONDS)
-        if self.options.pods.stop_on_close:
+        if self._stops_pods:
             self._stop_all()
         services.recorder.flush()
         self.runtime.close()
