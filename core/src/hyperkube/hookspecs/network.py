@@ -116,6 +116,14 @@ class MakesNetworkNamespaces(Protocol):
 
 
 @runtime_checkable
+class CallsNetwork(Protocol):
+    """A runtime that connects its pods itself, through the network plugin if one is named."""
+
+    def use_network(self, name: str, network: Network) -> None:
+        """Let the network that plugin `name` built connect the sandboxes to come; called once, at first."""
+
+
+@runtime_checkable
 class ForwardsHostPorts(Protocol):
     """A network that forwards ports of the node to pods; with the others an event says that it is not done."""
 

@@ -158,13 +158,8 @@ FLAGS = (
             "images that NeverVerifyAllowlistedImages lets pass; an entry ending in /* stands for all below",
         ),
         *unbuilt(
-            Flag("pod-infra-container-image", STRING, "registry.k8s.io/pause:3.10", "sandbox image"),
-            Flag("docker-endpoint", STRING, "", "Docker's address"),
-            Flag("docker-daemon-container", STRING, "/docker-daemon", "Docker's cgroup"),
-            Flag("docker-exec-handler", STRING, "native", "native or nsenter"),
             Flag("rkt-path", STRING, "", "rkt program"),
             Flag("redirect-container-streaming", BOOL, False, "streams go straight to the runtime"),
-            Flag("experimental-dockershim-root-directory", STRING, "/var/lib/dockershim", "dockershim's folder"),
             Flag("configure-cbr0", BOOL, False, "set up bridge cbr0"),
             Flag("make-iptables-util-chains", BOOL, True, "make utility chains"),
             Flag("iptables-masquerade-bit", INT, 14, "mark bit for masquerading"),

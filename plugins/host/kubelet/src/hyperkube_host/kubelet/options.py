@@ -361,9 +361,11 @@ def node_name(values: FlagValues) -> str:
 
 
 def runtime_endpoint(values: FlagValues) -> str:
-    """Return the socket of the runtime: the given one, or one that is there; empty without."""
+    """Return the socket of the runtime: the given one, or one that is there for the runtime remote; empty without."""
     given = str(values["container-runtime-endpoint"])
-    return given or next((f"unix://{path}" for path in RUNTIME_SOCKETS if Path(path).is_socket()), "")
+    if given or values["container-runtime"] not in {"", REMOTE}:
+        return given
+    return next((f"unix://{path}" for path in RUNTIME_SOCKETS if Path(path).is_socket()), "")
 
 
 def is_configuration(path: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from hyperkube.hookspecs.network import ConnectsNamespaces, MakesNetworkNamespaces, Network, PreparesNode
+from hyperkube.hookspecs.network import CallsNetwork, ConnectsNamespaces, MakesNetworkNamespaces, Network, PreparesNode
 from hyperkube.hookspecs.runtime import HasNetworkNamespaces, Runtime, TakesAddresses
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.field import quote
@@ -13,11 +13,14 @@ _log = logging.getLogger("hyperkube.kubelet")
 
 
 def use_network(name: str, network: Network, runtime_name: str, runtime: Runtime) -> None:
-    """Tell the runtime that its sandboxes need network namespaces, if they do.
+    """Give the network to a runtime that calls it, or tell one that its sandboxes need network namespaces.
 
     Raises:
         UsageError: the runtime has none, or may not make them here.
     """
+    if isinstance(runtime, CallsNetwork):
+        runtime.use_network(name, network)
+        return
     if not isinstance(runtime, TakesAddresses):
         if not (isinstance(network, PreparesNode) and network.prepares_node):
             text = "--network-plugin=%s has no effect: the runtime %s connects its pods itself"

@@ -5,18 +5,16 @@ Source: kubernetes ``pkg/probe/exec/exec.go``.
 
 from __future__ import annotations
 
-import os
-import select
 from collections.abc import Sequence
 
 from hyperkube_host.kubelet.probe.result import ProbeOutcome, ProbeResult
+from hyperkube_lib.serving.process_output import output_of
 
-from hyperkube.hookspecs.runtime import ExecsSync, Process, Runtime, RuntimeFailed
+from hyperkube.hookspecs.runtime import ExecsSync, Runtime, RuntimeFailed
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.objects import Object
 
 OUTPUT_LIMIT = 10 * 1024
-_CHUNK = 65536
 
 
 def probe_exec(runtime: Runtime, clock: Clock, container_id: str, action: Object, timeout: float) -> ProbeOutcome:
@@ -48,36 +46,5 @@ def run_command(
             return None, b""
         return done.exit_code, (done.stdout + done.stderr)[:OUTPUT_LIMIT]
     process = runtime.exec(container_id, command, stdin=False, tty=False)
-    try:
-        return _collect(process, clock, timeout)
-    finally:
-        process.kill()
-        for descriptor in (process.stdin, process.stdout, process.stderr):
-            if descriptor is not None:
-                os.close(descriptor)
-
-
-def _collect(process: Process, clock: Clock, timeout: float | None) -> tuple[int | None, bytes]:
-    deadline = None if timeout is None else clock.monotonic() + timeout
-    streams = [stream for stream in (process.stdout, process.stderr) if stream is not None]
-    output = b""
-    while streams:
-        left = None if deadline is None else deadline - clock.monotonic()
-        if left is not None and left <= 0:
-            return None, output
-        ready, _, _ = select.select(streams, [], [], left)
-        for stream in ready:
-            data = _read(stream)
-            # Output beyond the limit is still read: a process that writes into a full pipe would never end.
-            output = (output + data)[:OUTPUT_LIMIT]
-            if not data:
-                streams.remove(stream)
-    left = None if deadline is None else max(0.0, deadline - clock.monotonic())
-    return process.wait(left), output
-
-
-def _read(descriptor: int) -> bytes:
-    try:
-        return os.read(descriptor, _CHUNK)
-    except OSError:  # a terminal whose last user is gone
-        return b""
+    ended = output_of(process, clock, timeout, OUTPUT_LIMIT)
+    return (None, b"") if ended is None else (ended.exit_code, (ended.stdout + ended.stderr)[:OUTPUT_LIMIT])

@@ -21,9 +21,9 @@ from hyperkube_host.kubelet.server.container_log import LogSource
 from hyperkube_host.kubelet.server.metrics_pages import METRICS_PATHS, MetricsPages
 from hyperkube_host.kubelet.server.server_context import ServerContext
 from hyperkube_host.kubelet.server.stream_urls import relay_to_url
-from hyperkube_host.kubelet.server.streaming import serve_ports, serve_process
 from hyperkube_host.kubelet.types.pod_spec import all_containers_of
 from hyperkube_host.kubelet.types.pod_status import reported_container_statuses
+from hyperkube_lib.serving.container_streams import serve_ports, serve_process
 from hyperkube_lib.serving.exchange import (
     Answer,
     ExecUpgrade,

@@ -1,0 +1,292 @@
+"""Docker's Engine API over HTTP on its socket.
+
+Plain calls go through a pool of connections that are made anew when the daemon was away. Streams get a connection of
+their own: what comes right after the answer's head is a part of the stream.
+
+Source: Docker Engine API v1.41; kubernetes ``pkg/kubelet/dockershim/libdocker/kube_docker_client.go``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+from base64 import urlsafe_b64encode
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
+
+import httpx
+from hyperkube_runtime.docker.engine import TIMED_OUT, UNREACHABLE, EngineFailed, Json, RawStream
+
+from hyperkube.machinery.errors import UsageError
+
+API_VERSION = (1, 41)
+"""What these calls were written for; an older or a newer daemon is spoken to in the nearest version that it has."""
+_NOT_MODIFIED = 304
+_HEAD_LIMIT = 65536
+_TIMED_OUT_TEXT = "operation timeout: context deadline exceeded"
+
+
+class DockerEngine:
+    """A daemon behind an endpoint; see `Engine`."""
+
+    def __init__(self, endpoint: str, timeout_seconds: float, pull_progress_seconds: float) -> None:
+        """Prepare connections; nothing is opened yet.
+
+        Args:
+            endpoint: ``unix:///PATH`` or ``tcp://HOST:PORT``.
+            timeout_seconds: how long a call may take, beside what it is given to wait.
+            pull_progress_seconds: how long a pull may go without progress.
+
+        Raises:
+            UsageError: the endpoint is neither.
+        """
+        parts = urlsplit(endpoint)
+        self._path = parts.path if parts.scheme == "unix" else ""
+        self._address = (parts.hostname or "", parts.port or 2375)
+        if not self._path.startswith("/") and not (parts.scheme in {"tcp", "http"} and parts.hostname):
+            raise UsageError(f"--docker-endpoint={endpoint!r}: must be unix:///PATH or tcp://HOST:PORT")
+        self._endpoint = endpoint
+        self._timeout = timeout_seconds
+        self._pull_timeout = pull_progress_seconds
+        self._prefix = ""
+        base = "http://docker" if self._path else f"http://{self._address[0]}:{self._address[1]}"
+        limits = httpx.Limits(max_connections=None, max_keepalive_connections=8)
+        transport = httpx.HTTPTransport(uds=self._path or None, limits=limits)
+        # As Docker's own client: proxies of the environment are not for the daemon.
+        self._client = httpx.Client(transport=transport, base_url=base, trust_env=False, timeout=timeout_seconds)
+
+    def _failure(self, error: httpx.HTTPError) -> EngineFailed:
+        if isinstance(error, httpx.TimeoutException):
+            return EngineFailed(TIMED_OUT, _TIMED_OUT_TEXT)
+        return self._unreachable(error)
+
+    def _unreachable(self, error: Exception) -> EngineFailed:
+        text = f"Cannot connect to the Docker daemon at {self._endpoint}. Is the docker daemon running?"
+        return EngineFailed(UNREACHABLE, f"{text} ({error})")
+
+    def _call(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, Any] | None = None,
+        body: Json | None = None,
+        extra_seconds: float = 0.0,
+    ) -> Any:
+        """Return the answer's JSON, None for an answer without any."""
+        content = None if body is None else json.dumps(body).encode()
+        headers = {} if body is None else {"Content-Type": "application/json"}
+        try:
+            answer = self._client.request(
+                method,
+                self._prefix + path,
+                params=query,
+                content=content,
+                headers=headers,
+                timeout=self._timeout + extra_seconds,
+            )
+        except httpx.HTTPError as error:
+            raise self._failure(error) from error
+        if answer.status_code >= httpx.codes.BAD_REQUEST:
+            raise refusal(answer.status_code, answer.content)
+        return json.loads(answer.content) if answer.content and answer.status_code != _NOT_MODIFIED else None
+
+    def version(self) -> Json:
+        """Return the daemon's version, and speak its API from now on."""
+        before, self._prefix = self._prefix, ""
+        try:
+            found: Json = self._call("GET", "/version")
+        except EngineFailed:
+            self._prefix = before
+            raise
+        self._prefix = f"/v{api_version(found)}"
+        return found
+
+    def info(self) -> Json:
+        """Return what the daemon tells of itself."""
+        found: Json = self._call("GET", "/info")
+        return found
+
+    # containers
+
+    def containers(self, labels: Mapping[str, str], *, name: str = "", sizes: bool = False) -> Sequence[Json]:
+        """Return all containers with these labels and this part in their names."""
+        filters = {"label": [f"{label}={value}" for label, value in labels.items()]}
+        if name:
+            filters["name"] = [re.escape(name)]
+        query = {"all": "1", "filters": json.dumps(filters), "size": "1" if sizes else "0"}
+        found: Sequence[Json] = self._call("GET", "/containers/json", query)
+        return found
+
+    def inspect(self, container_id: str) -> Json:
+        """Return one container."""
+        found: Json = self._call("GET", f"/containers/{quote(container_id, safe='')}/json")
+        return found
+
+    def create(self, name: str, body: Json) -> str:
+        """Create a container."""
+        return str(self._call("POST", "/containers/create", {"name": name}, body)["Id"])
+
+    def start(self, container_id: str) -> None:
+        """Start a container."""
+        self._call("POST", f"/containers/{container_id}/start")
+
+    def stop(self, container_id: str, grace_seconds: int) -> None:
+        """Stop a container; the call takes as long as the container does."""
+        self._call("POST", f"/containers/{container_id}/stop", {"t": grace_seconds}, extra_seconds=grace_seconds)
+
+    def remove(self, container_id: str, *, force: bool = True) -> None:
+        """Remove a container."""
+        self._call("DELETE", f"/containers/{container_id}", {"v": "1", "force": "1" if force else "0"})
+
+    def update(self, container_id: str, resources: Json) -> None:
+        """Change limits."""
+        self._call("POST", f"/containers/{container_id}/update", body=resources)
+
+    def resize(self, container_id: str, width: int, height: int) -> None:
+        """Set the size of the terminal."""
+        self._call("POST", f"/containers/{container_id}/resize", {"w": width, "h": height})
+
+    def stats(self, container_id: str) -> Json:
+        """Return the figures of now, without those of a second ago that rates need."""
+        query = {"stream": "0", "one-shot": "1"}
+        found: Json = self._call("GET", f"/containers/{container_id}/stats", query)
+        return found
+
+    # streams
+
+    def attach(self, container_id: str, *, stdin: bool) -> RawStream:
+        """Connect to a container."""
+        query = {"stream": "1", "stdin": "1" if stdin else "0", "stdout": "1", "stderr": "1"}
+        return self._upgrade(f"/containers/{container_id}/attach?{urlencode(query)}", {})
+
+    def create_exec(self, container_id: str, body: Json) -> str:
+        """Prepare a command."""
+        return str(self._call("POST", f"/containers/{quote(container_id, safe='')}/exec", body=body)["Id"])
+
+    def start_exec(self, exec_id: str, *, tty: bool) -> RawStream:
+        """Start a command."""
+        return self._upgrade(f"/exec/{exec_id}/start", {"Detach": False, "Tty": tty})
+
+    def inspect_exec(self, exec_id: str) -> Json:
+        """Return a command's state."""
+        found: Json = self._call("GET", f"/exec/{exec_id}/json")
+        return found
+
+    def resize_exec(self, exec_id: str, width: int, height: int) -> None:
+        """Set the size of the terminal."""
+        self._call("POST", f"/exec/{exec_id}/resize", {"w": width, "h": height})
+
+    def _upgrade(self, path: str, body: Json) -> RawStream:
+        """Send a request on a connection of its own and return that once the daemon has agreed."""
+        content = json.dumps(body).encode()
+        head = (
+            f"POST {self._prefix}{path} HTTP/1.1\r\nHost: docker\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n"
+            f"Content-Type: application/json\r\nContent-Length: {len(content)}\r\n\r\n"
+        )
+        connection = self._connect()
+        try:
+            connection.sendall(head.encode() + content)
+            status, rest = _answer(connection)
+            is_refused = status >= httpx.codes.BAD_REQUEST
+            rest = rest or (connection.recv(_HEAD_LIMIT) if is_refused else b"")
+        except TimeoutError as error:
+            connection.close()
+            raise EngineFailed(TIMED_OUT, _TIMED_OUT_TEXT) from error
+        except OSError as error:
+            connection.close()
+            raise self._unreachable(error) from error
+        if is_refused:
+            connection.close()
+            raise refusal(status, rest)
+        connection.settimeout(None)
+        return RawStream(connection, rest)
+
+    def _connect(self) -> socket.socket:
+        try:
+            if not self._path:
+                return socket.create_connection(self._address, self._timeout)
+            connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            connection.settimeout(self._timeout)
+            try:
+                connection.connect(self._path)
+            except OSError:
+                connection.close()
+                raise
+        except OSError as error:
+            raise self._unreachable(error) from error
+        return connection
+
+    # images
+
+    def images(self) -> Sequence[Json]:
+        """Return all images."""
+        found: Sequence[Json] = self._call("GET", "/images/json")
+        return found
+
+    def image(self, reference: str) -> Json:
+        """Return one image."""
+        found: Json = self._call("GET", f"/images/{quote(reference, safe='/:@')}/json")
+        return found
+
+    def pull(self, reference: str, login: Json) -> None:
+        """Pull an image; each piece of the answer is progress."""
+        query = {"fromImage": reference}
+        if "@" not in reference and ":" not in reference.rpartition("/")[2]:
+            query["tag"] = "latest"  # without one all would be pulled
+        headers = {"X-Registry-Auth": urlsafe_b64encode(json.dumps(login).encode()).decode()}
+        timeout = httpx.Timeout(self._timeout, read=self._pull_timeout)
+        path = f"{self._prefix}/images/create"
+        try:
+            with self._client.stream("POST", path, params=query, headers=headers, timeout=timeout) as answer:
+                if answer.status_code >= httpx.codes.BAD_REQUEST:
+                    raise refusal(answer.status_code, answer.read())
+                for line in answer.iter_lines():
+                    told = json.loads(line) if line.strip() else {}
+                    if "error" in told:
+                        raise EngineFailed(500, str(told["error"]))
+        except httpx.ReadTimeout as error:
+            text = f"no progress of the pull for {self._pull_timeout:g}s (--image-pull-progress-deadline)"
+            raise EngineFailed(TIMED_OUT, text) from error
+        except httpx.HTTPError as error:
+            raise self._failure(error) from error
+
+    def remove_image(self, reference: str) -> None:
+        """Remove a name of an image."""
+        self._call("DELETE", f"/images/{quote(reference, safe='/:@')}")
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+
+def api_version(version: Json) -> str:
+    """Return the version of the API to speak with a daemon, given what it answers to ``GET /version``."""
+
+    def numbers(name: str) -> tuple[int, ...]:
+        text = str(version.get(name) or "")
+        return tuple(int(part) for part in text.split(".")) if text else API_VERSION
+
+    return ".".join(map(str, max(min(API_VERSION, numbers("ApiVersion")), numbers("MinAPIVersion"))))
+
+
+def refusal(status: int, body: bytes) -> EngineFailed:
+    """Return the failure that an answer tells, in the words of Docker's own client."""
+    try:
+        message = json.loads(body)["message"]
+    except (ValueError, KeyError, TypeError):
+        message = body.decode(errors="replace").strip() or f"status {status}"
+    return EngineFailed(status, f"Error response from daemon: {message}")
+
+
+def _answer(connection: socket.socket) -> tuple[int, bytes]:
+    """Return the status of an answer, and what was received after its head."""
+    received = b""
+    while b"\r\n\r\n" not in received:
+        data = connection.recv(4096)
+        if not data or len(received) > _HEAD_LIMIT:
+            raise ConnectionResetError("the daemon ended the connection")
+        received += data
+    head, _, rest = received.partition(b"\r\n\r\n")
+    return int(head.split(None, 2)[1]), rest
