@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from hyperkube_testing.lab import images
+from hyperkube_testing.lab.requirements import missing_for_docker
 from remote_runtime import needs_remote
 
 from hyperkube.testing.waiting import eventually
@@ -58,9 +60,9 @@ def wait_for_master(place, kubelet):
     return sorted(kubectl(place, "get", "pod", "k8s-master-127.0.0.1", "-o", f"jsonpath={path}").split())
 
 
-def start_master(place):
-    """Start the two command lines of the guide; return both programs when the master is up."""
-    kubelet = place.start(*KUBELET, env=ENVIRONMENT)
+def start_master(place, *flags):
+    """Start the two command lines of the guide, with more flags for the kubelet; return both when the master is up."""
+    kubelet = place.start(*KUBELET, *flags, env=ENVIRONMENT)
     proxy = place.start(*PROXY, env=ENVIRONMENT)
     assert wait_for_master(place, kubelet) == CONTAINERS
     eventually(lambda: kubectl(place, "get", "serviceaccount", "default", check=False), why="controllers work")
@@ -81,11 +83,18 @@ def test_the_process_runtime_starts_the_master(hyperkube_places):
         program.stop()
 
 
-def test_containerd_starts_the_master_from_our_own_image(hyperkube_lab, tmp_path):
+@pytest.fixture(scope="module")
+def own_image(tmp_path_factory):
+    """The archive of hyperkube's own image."""
+    archive = tmp_path_factory.mktemp("image") / "hyperkube.tar"
+    subprocess.run([HYPERKUBE, "image", "build", "--output", archive], check=True)
+    return archive
+
+
+def test_containerd_starts_the_master_from_our_own_image(hyperkube_lab, own_image):
     needs_remote()
     node = hyperkube_lab.node("master-node")
-    subprocess.run([HYPERKUBE, "image", "build", "--output", tmp_path / "hyperkube.tar"], check=True)
-    node.load_archive(tmp_path / "hyperkube.tar")
+    node.load_archive(own_image)
     write_manifest(node, "docker.io/library/hyperkube:latest")
 
     kubelet, proxy = start_master(node)
@@ -96,3 +105,20 @@ def test_containerd_starts_the_master_from_our_own_image(hyperkube_lab, tmp_path
     for program in (proxy, kubelet):
         program.stop()
     node.containerd.stop()
+
+
+@pytest.mark.skipif(bool(missing_for_docker()), reason=missing_for_docker())
+def test_docker_starts_the_master_from_our_own_image(hyperkube_lab, own_image):
+    node = hyperkube_lab.docker_node("docker-master")
+    node.load_archive(own_image)
+    write_manifest(node, "docker.io/library/hyperkube:latest")
+
+    flags = ("--container-runtime=docker", f"--pod-infra-container-image={images.PAUSE}")
+    kubelet, proxy = start_master(node, *flags)
+
+    kubectl(node, "create", "deployment", "web", "--image=busybox:lab", "--", "sleep", "1000")
+    kubectl(node, "rollout", "status", "deployment/web", "--timeout=60s")
+    assert "docker://" in kubectl(node, "get", "nodes", "-o", "wide")
+    for program in (proxy, kubelet):
+        program.stop()
+    node.dockerd.stop()

@@ -25,6 +25,18 @@ def test_without_flags_the_node_is_the_machine():
     assert (found.node.max_pods, found.node.lease_seconds, found.pods.log_max_bytes) == (110, 40, 10 << 20)
 
 
+@pytest.mark.parametrize(("runtime", "is_found"), [("", True), ("remote", True), ("docker", False), ("process", False)])
+def test_a_socket_that_is_there_is_for_the_remote_runtime_alone(tmp_path, monkeypatch, runtime, is_found):
+    path = tmp_path / "cri.sock"
+    monkeypatch.setattr("hyperkube_host.kubelet.options.RUNTIME_SOCKETS", (str(path),))
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+        found = options(container_runtime=runtime)
+
+    assert found.runtime.runtime == (runtime or "remote")
+    assert found.values["container-runtime-endpoint"] == (f"unix://{path}" if is_found else "")
+
+
 def test_values_are_read_as_their_types(tmp_path):
     found = options(
         node_ip="10.0.0.1,fd00::1",

@@ -1,7 +1,7 @@
 """The docker runtime keeps what every runtime promises, on a daemon in memory."""
 
-import logging
 from pathlib import Path
+from typing import ClassVar
 
 from hyperkube_runtime.docker.in_memory_engine import InMemoryEngine
 from hyperkube_runtime.docker.runtime import DockerRuntime
@@ -15,7 +15,7 @@ PAUSE = "registry.k8s.io/pause:3.10.1"
 class TestDockerRuntime(RuntimeContract):
     image = "busybox:1"
 
-    _engines: dict[Path, InMemoryEngine] = {}
+    _engines: ClassVar[dict[Path, InMemoryEngine]] = {}
 
     def build(self, state):
         engine = self._engines.setdefault(state, InMemoryEngine(PAUSE, self.image))

@@ -103,3 +103,15 @@ def test_several_logs_may_be_rotated_at_a_time(tmp_path):
 
     assert len(writer.reopened) == 4
     assert not any(path.exists() for path in paths)
+
+
+def test_a_log_that_the_runtime_rotates_elsewhere_is_left_alone(log, tmp_path):
+    real = tmp_path / "elsewhere" / "docker.log"
+    real.parent.mkdir()
+    real.write_text("a long line of a log\n")
+    log.symlink_to(real)
+    writer = Writer()
+
+    ContainerLogManager(LogRotationPolicy(max_bytes=10, max_files=3), writer, FakeClock()).rotate_logs([status(log)])
+
+    assert (writer.reopened, log.is_symlink()) == ([], True)

@@ -77,3 +77,35 @@ def test_the_tail_of_a_big_file_is_found(tmp_path):
 def test_the_last_text_is_bounded(path):
     assert last_text(path, 4, 80) == "ree\n"
     assert last_text(path.with_name("nosuch"), 4, 80) == ""
+
+
+DOCKER_LINES = (
+    b'{"log":"one\\n","stream":"stdout","time":"2030-01-01T00:00:01Z"}\n'
+    b'{"log":"two\\n","stream":"stderr","time":"2030-01-01T00:00:02.5Z"}\n'
+    b'{"log":"thr","stream":"stdout","time":"2030-01-01T00:00:03.123456789Z"}\n'
+    b'{"log":"ee\\n","stream":"stdout","time":"2030-01-01T00:00:03.123456789Z"}\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({}, b"one\ntwo\nthree\n"),
+        ({"stream": "stderr"}, b"two\n"),
+        ({"since": parse_since("2030-01-01T00:00:02Z")}, b"two\nthree\n"),
+        ({"timestamps": True, "stream": "stderr"}, b"2030-01-01T00:00:02.500000000Z two\n"),
+    ],
+    ids=["all", "stream", "since", "timestamps"],
+)
+def test_lines_of_docker(tmp_path, options, text):
+    path = tmp_path / "docker.log"
+    path.write_bytes(DOCKER_LINES)
+
+    assert read(path, **options) == text
+
+
+def test_a_line_of_docker_that_is_cut_off_is_shown_as_it_is(tmp_path):
+    path = tmp_path / "docker.log"
+    path.write_bytes(b'{"log":"on\n')
+
+    assert read(path) == b'{"log":"on\n'

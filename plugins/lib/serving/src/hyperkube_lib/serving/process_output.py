@@ -37,7 +37,8 @@ def output_of(process: Process, clock: Clock, timeout: float | None, limit: int)
         for descriptor in (process.stdin, process.stdout, process.stderr):
             if descriptor is not None:
                 os.close(descriptor)
-    return None if code is None else ExecResult(*(*outputs.values(), b"")[:2], exit_code=code)
+    stdout, stderr, *_ = *outputs.values(), b"", b""
+    return None if code is None else ExecResult(stdout, stderr, code)
 
 
 def _read(descriptor: int) -> bytes:

@@ -1,31 +1,31 @@
 """Docker's Engine API over HTTP on its socket.
 
-Plain calls go through a pool of connections that are made anew when the daemon was away. Streams get a connection of
-their own: what comes right after the answer's head is a part of the stream.
+Each call has a connection of its own, which costs next to nothing on a unix socket: a daemon that was away is found
+again. What comes right after the head of an answer is a part of the stream that was asked for.
 
 Source: Docker Engine API v1.41; kubernetes ``pkg/kubelet/dockershim/libdocker/kube_docker_client.go``.
 """
 
 from __future__ import annotations
 
+import http.client
 import json
 import re
 import socket
 from base64 import urlsafe_b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
-import httpx
 from hyperkube_runtime.docker.engine import TIMED_OUT, UNREACHABLE, EngineFailed, Json, RawStream
 
 from hyperkube.machinery.errors import UsageError
 
 API_VERSION = (1, 41)
 """What these calls were written for; an older or a newer daemon is spoken to in the nearest version that it has."""
-_NOT_MODIFIED = 304
+_BAD_REQUEST = 400
 _HEAD_LIMIT = 65536
-_TIMED_OUT_TEXT = "operation timeout: context deadline exceeded"
 
 
 class DockerEngine:
@@ -44,27 +44,49 @@ class DockerEngine:
         """
         parts = urlsplit(endpoint)
         self._path = parts.path if parts.scheme == "unix" else ""
-        self._address = (parts.hostname or "", parts.port or 2375)
-        if not self._path.startswith("/") and not (parts.scheme in {"tcp", "http"} and parts.hostname):
+        host, _, port = parts.netloc.rpartition(":")
+        self._address = (host, int(port) if port.isdecimal() else 0)
+        if not self._path.startswith("/") and not (parts.scheme in {"tcp", "http"} and all(self._address)):
             raise UsageError(f"--docker-endpoint={endpoint!r}: must be unix:///PATH or tcp://HOST:PORT")
         self._endpoint = endpoint
         self._timeout = timeout_seconds
         self._pull_timeout = pull_progress_seconds
         self._prefix = ""
-        base = "http://docker" if self._path else f"http://{self._address[0]}:{self._address[1]}"
-        limits = httpx.Limits(max_connections=None, max_keepalive_connections=8)
-        transport = httpx.HTTPTransport(uds=self._path or None, limits=limits)
-        # As Docker's own client: proxies of the environment are not for the daemon.
-        self._client = httpx.Client(transport=transport, base_url=base, trust_env=False, timeout=timeout_seconds)
-
-    def _failure(self, error: httpx.HTTPError) -> EngineFailed:
-        if isinstance(error, httpx.TimeoutException):
-            return EngineFailed(TIMED_OUT, _TIMED_OUT_TEXT)
-        return self._unreachable(error)
 
     def _unreachable(self, error: Exception) -> EngineFailed:
         text = f"Cannot connect to the Docker daemon at {self._endpoint}. Is the docker daemon running?"
         return EngineFailed(UNREACHABLE, f"{text} ({error})")
+
+    @contextmanager
+    def _failures(self) -> Iterator[None]:
+        try:
+            yield
+        except TimeoutError as error:
+            raise EngineFailed(TIMED_OUT, "operation timeout: context deadline exceeded") from error
+        except (OSError, http.client.HTTPException) as error:
+            raise self._unreachable(error) from error
+
+    @contextmanager
+    def _answer(
+        self, method: str, path: str, timeout: float, body: bytes | None, headers: Mapping[str, str]
+    ) -> Iterator[http.client.HTTPResponse]:
+        """Send a request; its answer is read within the context.
+
+        Raises:
+            EngineFailed: the daemon refuses.
+        """
+        connection = http.client.HTTPConnection("docker", timeout=timeout)
+        with self._failures():
+            connection.sock = self._connect()
+            connection.sock.settimeout(timeout)
+            try:
+                connection.request(method, self._prefix + path, body, {"Connection": "close", **headers})
+                answer = connection.getresponse()
+                if answer.status >= _BAD_REQUEST:
+                    raise refusal(answer.status, answer.read())
+                yield answer
+            finally:
+                connection.close()
 
     def _call(
         self,
@@ -77,20 +99,10 @@ class DockerEngine:
         """Return the answer's JSON, None for an answer without any."""
         content = None if body is None else json.dumps(body).encode()
         headers = {} if body is None else {"Content-Type": "application/json"}
-        try:
-            answer = self._client.request(
-                method,
-                self._prefix + path,
-                params=query,
-                content=content,
-                headers=headers,
-                timeout=self._timeout + extra_seconds,
-            )
-        except httpx.HTTPError as error:
-            raise self._failure(error) from error
-        if answer.status_code >= httpx.codes.BAD_REQUEST:
-            raise refusal(answer.status_code, answer.content)
-        return json.loads(answer.content) if answer.content and answer.status_code != _NOT_MODIFIED else None
+        full_path = f"{path}?{urlencode(query)}" if query else path
+        with self._answer(method, full_path, self._timeout + extra_seconds, content, headers) as answer:
+            told = answer.read()
+        return json.loads(told) if told else None
 
     def version(self) -> Json:
         """Return the daemon's version, and speak its API from now on."""
@@ -185,37 +197,26 @@ class DockerEngine:
             f"POST {self._prefix}{path} HTTP/1.1\r\nHost: docker\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n"
             f"Content-Type: application/json\r\nContent-Length: {len(content)}\r\n\r\n"
         )
-        connection = self._connect()
-        try:
-            connection.sendall(head.encode() + content)
-            status, rest = _answer(connection)
-            is_refused = status >= httpx.codes.BAD_REQUEST
-            rest = rest or (connection.recv(_HEAD_LIMIT) if is_refused else b"")
-        except TimeoutError as error:
-            connection.close()
-            raise EngineFailed(TIMED_OUT, _TIMED_OUT_TEXT) from error
-        except OSError as error:
-            connection.close()
-            raise self._unreachable(error) from error
-        if is_refused:
-            connection.close()
-            raise refusal(status, rest)
+        with self._failures():
+            connection = self._connect()
+            try:
+                rest = _begin_stream(connection, head.encode() + content)
+            except BaseException:
+                connection.close()
+                raise
         connection.settimeout(None)
         return RawStream(connection, rest)
 
     def _connect(self) -> socket.socket:
+        if not self._path:
+            return socket.create_connection(self._address, self._timeout)
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        connection.settimeout(self._timeout)
         try:
-            if not self._path:
-                return socket.create_connection(self._address, self._timeout)
-            connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-            connection.settimeout(self._timeout)
-            try:
-                connection.connect(self._path)
-            except OSError:
-                connection.close()
-                raise
-        except OSError as error:
-            raise self._unreachable(error) from error
+            connection.connect(self._path)
+        except OSError:
+            connection.close()
+            raise
         return connection
 
     # images
@@ -236,39 +237,33 @@ class DockerEngine:
         if "@" not in reference and ":" not in reference.rpartition("/")[2]:
             query["tag"] = "latest"  # without one all would be pulled
         headers = {"X-Registry-Auth": urlsafe_b64encode(json.dumps(login).encode()).decode()}
-        timeout = httpx.Timeout(self._timeout, read=self._pull_timeout)
-        path = f"{self._prefix}/images/create"
+        path = f"/images/create?{urlencode(query)}"
         try:
-            with self._client.stream("POST", path, params=query, headers=headers, timeout=timeout) as answer:
-                if answer.status_code >= httpx.codes.BAD_REQUEST:
-                    raise refusal(answer.status_code, answer.read())
-                for line in answer.iter_lines():
-                    told = json.loads(line) if line.strip() else {}
-                    if "error" in told:
-                        raise EngineFailed(500, str(told["error"]))
-        except httpx.ReadTimeout as error:
+            with self._answer("POST", path, self._pull_timeout, None, headers) as answer:
+                for line in answer:
+                    _check_progress(line)
+        except EngineFailed as error:
+            if error.status != TIMED_OUT:
+                raise
             text = f"no progress of the pull for {self._pull_timeout:g}s (--image-pull-progress-deadline)"
             raise EngineFailed(TIMED_OUT, text) from error
-        except httpx.HTTPError as error:
-            raise self._failure(error) from error
 
     def remove_image(self, reference: str) -> None:
         """Remove a name of an image."""
         self._call("DELETE", f"/images/{quote(reference, safe='/:@')}")
 
     def close(self) -> None:
-        """Close the connections."""
-        self._client.close()
+        """Do nothing: no connection is kept."""
 
 
 def api_version(version: Json) -> str:
     """Return the version of the API to speak with a daemon, given what it answers to ``GET /version``."""
 
     def numbers(name: str) -> tuple[int, ...]:
-        text = str(version.get(name) or "")
-        return tuple(int(part) for part in text.split(".")) if text else API_VERSION
+        return tuple(int(part) for part in str(version.get(name) or "").split(".") if part)
 
-    return ".".join(map(str, max(min(API_VERSION, numbers("ApiVersion")), numbers("MinAPIVersion"))))
+    newest, oldest = numbers("ApiVersion") or API_VERSION, numbers("MinAPIVersion")
+    return ".".join(map(str, max(min(API_VERSION, newest), oldest)))
 
 
 def refusal(status: int, body: bytes) -> EngineFailed:
@@ -280,8 +275,14 @@ def refusal(status: int, body: bytes) -> EngineFailed:
     return EngineFailed(status, f"Error response from daemon: {message}")
 
 
-def _answer(connection: socket.socket) -> tuple[int, bytes]:
-    """Return the status of an answer, and what was received after its head."""
+def _begin_stream(connection: socket.socket, request: bytes) -> bytes:
+    """Send a request for a stream; return what was received of it together with the answer's head.
+
+    Raises:
+        EngineFailed: the daemon refuses.
+        OSError: it does not answer.
+    """
+    connection.sendall(request)
     received = b""
     while b"\r\n\r\n" not in received:
         data = connection.recv(4096)
@@ -289,4 +290,18 @@ def _answer(connection: socket.socket) -> tuple[int, bytes]:
             raise ConnectionResetError("the daemon ended the connection")
         received += data
     head, _, rest = received.partition(b"\r\n\r\n")
-    return int(head.split(None, 2)[1]), rest
+    status = int(head.split(None, 2)[1])
+    if status >= _BAD_REQUEST:
+        raise refusal(status, rest or connection.recv(_HEAD_LIMIT))
+    return rest
+
+
+def _check_progress(line: bytes) -> None:
+    """Read a line of the progress of a pull.
+
+    Raises:
+        EngineFailed: it tells that the pull has failed.
+    """
+    told = json.loads(line) if line.strip() else {}
+    if "error" in told:
+        raise EngineFailed(500, str(told["error"]))

@@ -22,6 +22,7 @@ class InMemoryEngine:
         bodies: container id → what it was created with.
         failures: call → the failures that it raises from now on, the next one first.
         pulled: references and logins of all pulls.
+        resolver_file: the resolver file of all containers.
     """
 
     def __init__(self, *images: str) -> None:
@@ -29,6 +30,7 @@ class InMemoryEngine:
         self.bodies: dict[str, dict[str, Any]] = {}
         self.failures: dict[str, list[EngineFailed]] = {}
         self.pulled: list[tuple[str, Json]] = []
+        self.resolver_file = "/dev/null"
         self._containers: dict[str, dict[str, Any]] = {}
         self._images: dict[str, dict[str, Any]] = {}
         self._execs: dict[str, dict[str, Any]] = {}
@@ -92,7 +94,7 @@ class InMemoryEngine:
             "HostConfig": body.get("HostConfig", {}),
             "State": {"Running": False, "Pid": 0, "ExitCode": 0, "StartedAt": _NEVER, "FinishedAt": _NEVER},
             "NetworkSettings": {"IPAddress": ""},
-            "ResolvConfPath": "/dev/null",
+            "ResolvConfPath": self.resolver_file,
             "LogPath": f"/var/lib/docker/containers/{container_id}/{container_id}-json.log",
             "Mounts": [],
         }

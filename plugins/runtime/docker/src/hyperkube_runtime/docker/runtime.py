@@ -102,8 +102,8 @@ class DockerRuntime:
     def collect_network_garbage(self) -> None:
         """Let the network release what sandboxes left that are gone."""
         network = self._sandboxes.network
-        if isinstance(network, CollectsGarbage):
-            network.collect_garbage(lambda: frozenset(sandbox.id for sandbox in self._sandboxes.list()))
+        if network is not None and isinstance(network, CollectsGarbage):
+            network.collect_garbage(lambda: frozenset(sandbox.id for sandbox in self._sandboxes.all()))
 
     def version(self) -> str:
         """Return the daemon's version when it last told it."""
@@ -152,7 +152,7 @@ class DockerRuntime:
 
     def sandboxes(self) -> Sequence[SandboxStatus]:
         """Return all sandboxes, without their addresses."""
-        return self._sandboxes.list()
+        return self._sandboxes.all()
 
     # containers
 

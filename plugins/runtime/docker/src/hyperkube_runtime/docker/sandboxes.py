@@ -68,7 +68,7 @@ class DockerSandboxes:
             found = self._engine.inspect(sandbox_id)
         except EngineFailed as error:
             raise RuntimeFailed(f'failed to start sandbox container for pod "{name}": {error}') from error
-        if config.get("dns_config"):
+        if "dns_config" in config:  # also an empty one: Docker would fill in servers of its own
             self._rewrite_resolver(name, found, config["dns_config"])
         if not checkpoint.host_network:
             self._connect(sandbox_id, checkpoint, found)
@@ -139,7 +139,7 @@ class DockerSandboxes:
                 raise RuntimeFailed(str(error)) from error
         self._checkpoints.remove(sandbox_id)
 
-    def list(self) -> list[SandboxStatus]:
+    def all(self) -> list[SandboxStatus]:
         """Return all sandboxes, also those of which there is only a checkpoint; addresses are left out."""
         # Docker is asked last: a sandbox that is just made has a container before it has a checkpoint.
         remembered = self._checkpoints.all().items()

@@ -54,6 +54,7 @@ class DockerProcess:
         self._lock = threading.Lock()
         self._code: int | None = None
         self.stdin: int | None = None
+        self.stdout: int | None
         self.stderr: int | None = None
         self.stdout, out = os.pipe2(os.O_CLOEXEC)
         ends = {1: out}

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+from hyperkube_testing.lab.docker_node import DockerNode
 from hyperkube_testing.lab.lab import Lab
-from hyperkube_testing.lab.node import CRI_ENDPOINT, Node
+from hyperkube_testing.lab.node import Node
 from hyperkube_testing.lab.place import Place
 from hyperkube_testing.lab.program import Program
 
@@ -27,7 +28,7 @@ _SIGNING_KEY = f"--service-account-private-key-file={_PKI}/apiserver.key"
 _ADMIN = "admin-token"
 _SCHEDULER = "scheduler-token"
 _MANAGER = "manager-token"
-_NODES = tuple(f"node-{number}" for number in range(1, 10))
+_NODES = (*(f"node-{number}" for number in range(1, 10)), "docker-1")
 
 
 class Cluster:
@@ -80,15 +81,14 @@ class Cluster:
         found = orjson.loads(self.kubectl("get", kind, *words, "-o", "json").stdout)
         return found["items"] if found["kind"] == "List" else found
 
-    def join(self, node: Node, *flags: str, wait: bool = True) -> Program:
-        """Start a kubelet on a node, with containerd; return when the node is Ready, unless told not to wait."""
+    def join(self, node: Node | DockerNode, *flags: str, wait: bool = True) -> Program:
+        """Start a kubelet on a node, with its runtime; return when the node is Ready, unless told not to wait."""
         self.credentials(node, "kubelet", f"{node.name}-token")
         self.kubelets[node.name] = self.hyperkube(
             node,
             "kubelet",
             f"--kubeconfig={_FOLDER}/kubelet.kubeconfig",
-            "--container-runtime=remote",
-            f"--container-runtime-endpoint={CRI_ENDPOINT}",
+            *node.kubelet_flags,
             f"--node-ip={node.ip}",
             "--fail-swap-on=false",
             "--v=2",
@@ -98,7 +98,7 @@ class Cluster:
             self.wait_ready(node)
         return self.kubelets[node.name]
 
-    def start_proxy(self, node: Node, *flags: str) -> Program:
+    def start_proxy(self, node: Node | DockerNode, *flags: str) -> Program:
         """Start a proxy on a node."""
         self.credentials(node, "proxy", _ADMIN)
         self.proxies[node.name] = self.hyperkube(
@@ -106,7 +106,7 @@ class Cluster:
         )
         return self.proxies[node.name]
 
-    def wait_ready(self, node: Node, status: str = "True", seconds: float = 60.0) -> dict[str, Any]:
+    def wait_ready(self, node: Node | DockerNode, status: str = "True", seconds: float = 60.0) -> dict[str, Any]:
         """Wait until a node's condition Ready has a status; return the condition."""
 
         def look() -> dict[str, Any] | None:
@@ -118,7 +118,7 @@ class Cluster:
         assert found is not None
         return found
 
-    def condition(self, node: Node, name: str, status: str) -> dict[str, Any] | None:
+    def condition(self, node: Node | DockerNode, name: str, status: str) -> dict[str, Any] | None:
         """Return a node's condition if it has this status."""
         done = self.kubectl("get", "node", node.name, "-o", "json", check=False)
         conditions = orjson.loads(done.stdout)["status"].get("conditions", []) if done.returncode == 0 else []

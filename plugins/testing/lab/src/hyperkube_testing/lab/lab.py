@@ -8,6 +8,7 @@ import os
 from typing import Self
 
 from hyperkube_testing.lab import network
+from hyperkube_testing.lab.docker_node import DockerNode
 from hyperkube_testing.lab.node import Node
 from hyperkube_testing.lab.place import Place
 from hyperkube_testing.lab.registry import Registry
@@ -37,9 +38,9 @@ class Lab:
         network.lay_lan(self.lan)
 
     @property
-    def nodes(self) -> list[Node]:
+    def nodes(self) -> list[Node | DockerNode]:
         """The nodes there are so far."""
-        return [place for place in self._places.values() if isinstance(place, Node)]
+        return [place for place in self._places.values() if isinstance(place, Node | DockerNode)]
 
     def node(self, name: str = "node-1", *, disk: str = "") -> Node:
         """Return the node of this name, with containerd running; pods of all nodes reach one another.
@@ -48,19 +49,27 @@ class Lab:
             name: its host name.
             disk: the size of its disk, the laboratory's unless given; of the first call.
         """
-        found = self._places.get(name)
-        if found is None:
-            number = next(self._node_numbers)
-            found = Node(name, number, cgroup=f"{self._cgroup}-{name}", disk=disk or self._disk)
-            self._keep(name, found)
-            network.join_lan(self.lan, found, _FIRST_NODE - 1 + number)
-            network.route_pods(self.lan, found, number)
-            for other in self.nodes:
-                if other is not found:
-                    network.route_pods(other, found, number)
-                    network.route_pods(found, other, other.number)
+        found = self._places.get(name) or self._join(name, Node, disk)
         assert isinstance(found, Node), f"{name!r} is no node"
         return found
+
+    def docker_node(self, name: str = "docker-1", *, disk: str = "") -> DockerNode:
+        """Return the node of this name, with Docker running; see `node`."""
+        found = self._places.get(name) or self._join(name, DockerNode, disk)
+        assert isinstance(found, DockerNode), f"{name!r} is no node with Docker"
+        return found
+
+    def _join(self, name: str, kind: type[Node | DockerNode], disk: str) -> Node | DockerNode:
+        number = next(self._node_numbers)
+        made = kind(name, number, cgroup=f"{self._cgroup}-{name}", disk=disk or self._disk)
+        self._keep(name, made)
+        network.join_lan(self.lan, made, _FIRST_NODE - 1 + number)
+        network.route_pods(self.lan, made, number)
+        for other in self.nodes:
+            if other is not made:
+                network.route_pods(other, made, number)
+                network.route_pods(made, other, other.number)
+        return made
 
     def place(self, name: str, *, cgroups: bool = False, disk: str = "256m") -> Place:
         """Return the place of this name on the nodes' link: a client, a server of the cluster, a registry.

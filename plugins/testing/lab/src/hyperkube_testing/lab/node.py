@@ -51,14 +51,16 @@ class Node(Place):
     Attributes:
         pod_ranges: the IPv4 and the IPv6 range of its pods.
         containerd: the running containerd.
+        kubelet_flags: what a kubelet of this node is told of its runtime.
     """
 
     def __init__(self, name: str, number: int, *, cgroup: str, disk: str) -> None:
         super().__init__(name, cgroup=cgroup, disk=disk)
         self.number = number
         self.pod_ranges = pod_ranges(number)
+        self.kubelet_flags = ("--container-runtime=remote", f"--container-runtime-endpoint={CRI_ENDPOINT}")
         self.write("/etc/containerd/config.toml", _CONTAINERD_CONFIG)
-        self.write(CNI_CONFIG, json.dumps(_cni_config(self.pod_ranges)))
+        self.write(CNI_CONFIG, json.dumps(cni_config(self.pod_ranges)))
         try:
             self.containerd: Program = self.start_containerd()
             self.load([images.pause(), images.busybox()])
@@ -99,7 +101,8 @@ class Node(Place):
         self.write(f"/etc/containerd/certs.d/{registry}/hosts.toml", hosts)
 
 
-def _cni_config(ranges: Sequence[str]) -> dict[str, object]:
+def cni_config(ranges: Sequence[str]) -> dict[str, object]:
+    """Return the configuration of a node's pod network: a bridge, addresses of the node's ranges, host ports."""
     return {
         "cniVersion": "1.0.0",
         "name": "lab",

@@ -36,6 +36,11 @@ def missing_for_nodes() -> str:
     return ""
 
 
+def missing_for_docker() -> str:
+    """Return why there can be no node with Docker here, empty when there can."""
+    return missing_for_nodes() or _missing({"dockerd": "docker.io", "docker": "docker.io"})
+
+
 def missing_for_registry() -> str:
     """Return why there can be no registry here, empty when there can."""
     return missing_for_places() or _missing({"docker-registry": "docker-registry", "perl": "perl-base"})

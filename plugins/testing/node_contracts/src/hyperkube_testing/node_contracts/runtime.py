@@ -39,7 +39,8 @@ class RuntimeContract:
 
     def _container(self, runtime: Runtime, logs: Path) -> tuple[str, str]:
         metadata = {"namespace": "ns", "name": "p", "uid": "uid"}
-        pod = {"metadata": metadata, "hostname": "p", "log_directory": str(logs)}
+        labels = {"io.kubernetes.pod.uid": "uid"}
+        pod = {"metadata": metadata, "hostname": "p", "log_directory": str(logs), "labels": labels}
         sandbox, image = runtime.run_sandbox(pod, ""), {"image": self.image}
         runtime.pull_image(image, None, pod)
         config = {
@@ -47,7 +48,7 @@ class RuntimeContract:
             "image": image,
             "command": list(self.command),
             "log_path": "c/2.log",
-            "labels": {"a": "b"},
+            "labels": {**labels, "a": "b"},
         }
         return sandbox, runtime.create_container(sandbox, config, pod)
 
@@ -83,7 +84,7 @@ class RuntimeContract:
 
         assert states == [ContainerState.CREATED, ContainerState.RUNNING, ContainerState.EXITED]
         status = runtime.container(container)
-        assert (status.name, status.attempt, dict(status.labels), status.sandbox_id) == ("c", 2, {"a": "b"}, sandbox)
+        assert (status.name, status.attempt, status.labels["a"], status.sandbox_id) == ("c", 2, "b", sandbox)
         assert 0 < status.created_at <= status.started_at + 1 <= status.finished_at + 2
         runtime.remove_sandbox(sandbox)
         runtime.close()

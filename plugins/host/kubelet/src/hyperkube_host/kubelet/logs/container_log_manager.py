@@ -58,8 +58,10 @@ class ContainerLogManager:
             return status  # it is gone, or is looked at in the next round
 
     def _is_large(self, status: ContainerStatus) -> bool:
+        path = Path(status.log_path)
         try:
-            return bool(status.log_path) and Path(status.log_path).stat().st_size >= self._policy.max_bytes
+            # Where a link leads to the log, the runtime keeps and rotates it elsewhere: Docker does.
+            return bool(status.log_path) and not path.is_symlink() and path.stat().st_size >= self._policy.max_bytes
         except OSError:
             return False  # it has written nothing yet, or is gone
 

@@ -1,4 +1,4 @@
-"""Reading the logs of containers: CRI lines in files that grow and rotate, as ``kubectl logs`` asks for them.
+"""Reading the logs of containers: files that grow and rotate, with lines of CRI or of Docker's driver json-file.
 
 Source of the options: kubernetes ``pkg/kubelet/kuberuntime/logs/logs.go``.
 """
@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import BinaryIO
+
+import orjson
 
 from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.times import format_time, parse_time
@@ -110,7 +112,7 @@ class LogReader:
         return self._left is not None and self._left <= 0
 
     def _text(self, line: bytes) -> bytes:
-        moment, stream, tag, text = (*line.split(b" ", 3), b"", b"", b"")[:4]
+        moment, stream, tag, text = _fields(line)
         if self._since and moment[: len(self._since)] < self._since:
             return b""
         if self._options.stream and stream.decode() != self._options.stream:
@@ -134,6 +136,22 @@ class LogReader:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+
+def _fields(line: bytes) -> tuple[bytes, bytes, bytes, bytes]:
+    """Return moment, stream, tag and text of a line: CRI's, or an object of Docker's driver json-file."""
+    if not line.startswith(b"{"):
+        moment, stream, tag, text, *_ = *line.split(b" ", 3), b"", b"", b""
+        return moment, stream, tag, text
+    try:
+        told = orjson.loads(line)
+        whole, _, fraction = told["time"].removesuffix("Z").partition(".")
+        text = told["log"].encode()
+        stream = told["stream"].encode()
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return b"", b"", b"", line  # what cannot be read is shown as it is
+    tag = b"F" if text.endswith(b"\n") else b"P"
+    return f"{whole}.{fraction:0<9}Z".encode(), stream, tag, text.removesuffix(b"\n")
 
 
 def last_text(path: Path, most_bytes: int, most_lines: int) -> str:

@@ -1,0 +1,262 @@
+"""Docker under the kubelet: what every runtime promises, kubectl's commands, and CRI in front of it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from hyperkube_lib.cri import CriClient
+from hyperkube_runtime.docker.docker_engine import DockerEngine
+from hyperkube_runtime.docker.runtime import DockerRuntime
+from hyperkube_testing.lab import images
+from hyperkube_testing.lab.requirements import CNI_PROGRAMS, missing_for_docker
+from hyperkube_testing.node_contracts.runtime import RuntimeContract
+from kubectl_streams import flowing, typed
+
+from hyperkube.machinery.clock import SystemClock
+from hyperkube.testing.waiting import eventually
+
+pytestmark = pytest.mark.skipif(bool(missing_for_docker()), reason=missing_for_docker())
+
+HYPERKUBE = Path(sys.executable).with_name("hyperkube")
+OBJECTS = Path(__file__).parent / "docker_objects"
+FOLDER = "/var/lib/hyperkube"
+
+
+@pytest.fixture(scope="module")
+def node(hyperkube_lab):
+    return hyperkube_lab.docker_node("docker-1")
+
+
+class TestContract(RuntimeContract):
+    """Without a kubelet, which would remove containers of pods that it does not know."""
+
+    image = images.BUSYBOX
+    command = ("sh", "-c", "trap 'exit 0' TERM; while :; do sleep 0.1; done")
+
+    @pytest.fixture(autouse=True)
+    def _at(self, node):
+        self.node = node
+
+    def build(self, state):
+        engine = DockerEngine(f"unix://{self.node.path('/run/docker.sock')}", 30, 60)
+        # An image that is there is not pulled again: there is no registry.
+        engine.pull = lambda reference, login: None
+        return DockerRuntime(engine, state, SystemClock(), sandbox_image=images.PAUSE, log_options={})
+
+
+class OneMachine:
+    """``hyperkube up`` on the node, and kubectl beside it; what `kubectl_streams` needs of a cluster."""
+
+    def __init__(self, node):
+        self.master = self.node = node
+        self.start()
+
+    def start(self):
+        self.up = self.node.start(
+            HYPERKUBE, "up", "--container-runtime=docker", f"--data-dir={FOLDER}",
+            "--kubelet-arg=network-plugin=cni", f"--kubelet-arg=cni-bin-dir={CNI_PROGRAMS}",
+            f"--kubelet-arg=pod-infra-container-image={images.PAUSE}",
+            "--kubelet-arg=eviction-hard=nodefs.available<1%",
+        )  # fmt: skip
+
+        def running():
+            assert self.up.running(), self.up.output()
+            return "Local Kubernetes cluster is running" in self.up.output()
+
+        eventually(running, 60, why="the cluster runs")
+
+    def kubectl_line(self, *words):
+        return ["kubectl", f"--kubeconfig={FOLDER}/admin.kubeconfig", *words]
+
+    def kubectl(self, *words, check=True, stdin=""):
+        return self.node.run(*self.kubectl_line(*words), check=check, stdin=stdin)
+
+    def get(self, *words):
+        found = yaml.safe_load(self.kubectl("get", *words, "-o", "yaml").stdout)
+        return found["items"] if found["kind"] == "List" else found
+
+    def container(self, pod):
+        return (self.get("pod", pod)["status"].get("containerStatuses") or [{}])[0]
+
+    def containers(self):
+        pods = self.get("pods", "-l", "app=web")
+        return {
+            (status["containerID"], status["restartCount"])
+            for pod in pods
+            for status in pod["status"]["containerStatuses"]
+        }
+
+
+@pytest.fixture(scope="module")
+def machine(node):
+    machine = OneMachine(node)
+    for file in sorted(OBJECTS.glob("*.yaml")):
+        machine.kubectl("apply", "-f", "-", stdin=file.read_text())
+    yield machine
+    machine.up.stop()
+    node.dockerd.stop()
+
+
+@pytest.fixture(scope="module")
+def web(machine):
+    machine.kubectl("rollout", "status", "deployment/web", "--timeout=60s")
+    return machine.kubectl("get", "pods", "-l", "app=web", "-o", "jsonpath={.items[*].metadata.name}").stdout.split()
+
+
+@pytest.fixture
+def cri(machine):
+    client = CriClient(f"unix://{machine.node.path('/run/dockershim.sock')}")
+    yield client
+    client.close()
+
+
+def http_get(node, address):
+    return node.run("curl", "-sS", "--max-time", "5", f"http://{address}/", check=False, env={"no_proxy": "*"}).stdout
+
+
+def test_the_pods_answer_at_their_addresses(machine, node, web):
+    for name in web:
+        address = machine.get("pod", name)["status"]["podIP"]
+        assert address.startswith(node.pod_ranges[0].rpartition(".")[0])
+        assert http_get(node, address) == f"hello from {name}\n"
+
+
+def test_containers_have_the_names_of_the_dockershim(machine, node, web):
+    uid = machine.get("pod", web[0])["metadata"]["uid"]
+
+    names = node.docker("ps", "--format", "{{.Names}}").stdout.split()
+
+    assert f"k8s_httpd_{web[0]}_default_{uid}_0" in names
+    assert f"k8s_POD_{web[0]}_default_{uid}_0" in names
+    assert "docker://" in machine.kubectl("get", "nodes", "-o", "wide").stdout
+
+
+def test_logs_follow(machine):
+    machine.kubectl("wait", "--for=condition=Ready", "pod/counter", "--timeout=60s")
+
+    with flowing(machine, "logs", "-f", "counter") as logs:
+        logs.has("line 0")
+        count = len(logs.lines)
+        logs.has(f"line {count + 5}")
+
+    numbers = [int(line.split()[1]) for line in logs.lines]
+    assert numbers == list(range(len(numbers)))
+
+
+def test_exec_carries_input_output_and_exit_code(machine, web):
+    done = machine.kubectl(
+        "exec", "-i", web[0], "--", "sh", "-c", "cat; echo err >&2; exit 7", stdin="hello\n", check=False
+    )
+
+    assert (done.stdout, done.stderr, done.returncode) == ("hello\n", "err\ncommand terminated with exit code 7\n", 7)
+
+
+def test_exec_on_a_terminal(machine, web):
+    screen, code = typed(machine, "exec", "-it", web[0], "--", "sh", keys="tty; hostname; exit 3\n")
+
+    assert "/dev/pts/0" in screen
+    assert web[0] in screen
+    assert code == 3
+
+
+def test_attach_talks_to_the_first_process(machine):
+    machine.kubectl("wait", "--for=condition=Ready", "pod/listener", "--timeout=60s")
+
+    with flowing(machine, "attach", "-i", "listener") as attached:
+        attached.say("a word")
+        attached.has("heard a word")
+
+    assert "heard a word" in machine.kubectl("logs", "listener").stdout
+
+
+def test_port_forward_reaches_the_container(machine, node, web):
+    with flowing(machine, "port-forward", f"pod/{web[0]}", "18080:80") as forward:
+        forward.has("Forwarding from 127.0.0.1:18080")
+        assert http_get(node, "127.0.0.1:18080") == f"hello from {web[0]}\n"
+
+
+def test_copies_go_in_and_out(machine, node, web):
+    node.write("/run/copied/there/file", "there and back")
+
+    machine.kubectl("cp", "/run/copied/there", f"{web[0]}:/tmp/in")
+    machine.kubectl("cp", f"{web[0]}:/tmp/in/file", "/run/copied/back")
+
+    assert node.read("/run/copied/back") == "there and back"
+
+
+def test_what_a_pod_says_of_its_security_is_so_in_the_container(machine):
+    machine.kubectl("wait", "--for=condition=Ready", "pod/confined", "--timeout=60s")
+
+    def look(script):
+        return machine.kubectl("exec", "confined", "--", "sh", "-c", script, check=False).stdout
+
+    assert look("id") == "uid=1000 gid=2000 groups=2000,3000\n"
+    status = dict(line.split(":\t", 1) for line in look("cat /proc/self/status").splitlines())
+    assert (status["CapBnd"], status["NoNewPrivs"], status["Seccomp"]) == ("0000000000000000", "1", "2")
+    assert look("touch /x || echo read-only; touch /scratch/x && echo written") == "read-only\nwritten\n"
+    assert look("cat /proc/sys/net/ipv4/ip_local_port_range").split() == ["20000", "30000"]
+    assert look("cat /etc/resolv.conf") == "nameserver 192.0.2.53\nsearch lab.example.com\noptions ndots:3\n"
+    limits = look("cat /sys/fs/cgroup/cpu/cpu.cfs_quota_us /sys/fs/cgroup/memory/memory.limit_in_bytes")
+    assert [int(limit) for limit in limits.split()] == [10000, 32 << 20]
+
+
+def test_too_much_memory_is_an_oom_kill(machine):
+    state = eventually(lambda: machine.container("hungry").get("state", {}).get("terminated"), 60)
+
+    assert (state["reason"], state["exitCode"]) == ("OOMKilled", 137)
+
+
+def test_a_failed_pull_says_why(machine):
+    def waiting():
+        return machine.container("unpullable").get("state", {}).get("waiting", {}).get("reason") == "ImagePullBackOff"
+
+    eventually(waiting, 60)
+
+    events = machine.get("events", "--field-selector=involvedObject.name=unpullable")
+    assert any(
+        event["message"].startswith('Failed to pull image "192.168.77.1:5000/no/such:1": Error response from daemon: ')
+        for event in events
+    )
+
+
+def test_a_client_of_cri_drives_docker(machine, web, cri):
+    assert cri.call("Version", {})["runtime_name"] == "docker"
+    wanted = {"filter": {"state": {"state": "SANDBOX_READY"}, "label_selector": {"app": "web"}}}
+    pods = cri.call("ListPodSandbox", wanted)["items"]
+    assert sorted(pod["metadata"]["name"] for pod in pods) == sorted(web)
+
+    (container,) = cri.call("ListContainers", {"filter": {"pod_sandbox_id": pods[0]["id"]}})["containers"]
+    done = cri.call("ExecSync", {"container_id": container["id"], "cmd": ["hostname"], "timeout": 10})
+
+    assert done["stdout"].decode().strip() == pods[0]["metadata"]["name"]
+    status = cri.call("PodSandboxStatus", {"pod_sandbox_id": pods[0]["id"]})["status"]
+    assert status["network"]["ip"] == machine.get("pod", pods[0]["metadata"]["name"])["status"]["podIP"]
+
+
+def test_no_container_restarts_when_the_kubelet_is_killed(machine, web):
+    before = machine.containers()
+
+    machine.up.kill()
+    machine.start()
+    machine.kubectl("rollout", "status", "deployment/web", "--timeout=60s")
+
+    assert machine.containers() == before
+
+
+def test_a_killed_daemon_is_named_until_it_is_back(machine, node, web):
+    before = machine.containers()
+
+    def ready():
+        conditions = machine.get("node", "docker-1")["status"]["conditions"]
+        return next(row for row in conditions if row["type"] == "Ready")
+
+    node.dockerd.kill()
+    eventually(lambda: ready()["status"] == "False", 60, why="the node is not ready")
+    assert "DockerDaemonNotReady" in ready()["message"]
+
+    node.start_dockerd()
+    eventually(lambda: ready()["status"] == "True", 60, why="the node is ready again")
+    assert machine.containers() == before
