@@ -140,7 +140,8 @@ def docker(machine: Machine) -> Finding:
     """Look for Docker."""
     failed = [machine.connects(path) for path in DOCKER]
     if not all(failed):
-        return Finding("Docker", Verdict.FINE, "its socket answers: hyperkube up --container-runtime=docker runs images")
+        text = "its socket answers: hyperkube up --container-runtime=docker runs images"
+        return Finding("Docker", Verdict.FINE, text)
     return Finding("Docker", Verdict.LIMITED, f"{DOCKER[0]}: {failed[0]}: not needed by hyperkube")
 
 
