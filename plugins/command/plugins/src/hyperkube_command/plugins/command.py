@@ -1,4 +1,4 @@
-"""hyperkube plugins: list, show, why; new and check for those who write plugins."""
+"""hyperkube plugins: list, show, why, cost; new and check for those who write plugins."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 import orjson
 from hyperkube_command.plugins.catalog import SPECIFICATIONS, InstalledPlugin, catalog
+from hyperkube_lib.local_cluster.access import cluster_options
 
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.suggestions import known_names
@@ -121,6 +122,39 @@ def why(name: str, family: str | None) -> None:
         click.echo(f"{row.family} plugin {row.name} of {row.distribution} {row.version}")
         for text in reasons(row):
             click.echo(f"  {text}")
+
+
+@command.command("cost")
+@_FAMILY
+@cluster_options
+@_OUTPUT
+def cost(family: str | None, kubeconfig: Path | None, data_dir: Path | None, output: str) -> None:
+    """Show what each plugin of a running cluster has taken: calls, the mean of one, and all of them.
+
+    The API server and the scheduler measure every tenth call, the controller manager each key it works on.
+
+    Example: hyperkube plugins cost --family admission
+    """
+    from hyperkube_command.plugins.cost import measured, table
+    from hyperkube_lib.local_cluster.access import cluster_client
+
+    from hyperkube.machinery.errors import from_status
+
+    client = cluster_client(kubeconfig, data_dir)
+
+    def fetch(path: str) -> bytes:
+        answer = client.request("GET", path)
+        if answer.status != 200:
+            raise from_status(orjson.loads(answer.body))
+        return answer.body
+
+    costs, silent = measured(fetch, _known(family))
+    if output == "json":
+        click.echo(orjson.dumps([{**asdict(each), "mean": each.mean} for each in costs]).decode())
+    else:
+        _print_table(table(costs))
+    for line in silent:
+        click.echo(f"not measured: {line}", err=True)
 
 
 @command.command("new")

@@ -11,6 +11,7 @@ from functools import partial
 from typing import NamedTuple
 
 import orjson
+from hyperkube_host.apiserver.admission.plugin_times import ADMIT, VALIDATE, PluginTimes
 from hyperkube_host.apiserver.explain.records import Explanations, Step
 from hyperkube_host.apiserver.plugins import may_block
 from hyperkube_lib.serving.turns import Turns
@@ -29,10 +30,11 @@ _PLACES_MAX = 4096
 
 
 class _Steps(NamedTuple):
-    """The hooks that are called for one resource or subresource, in order."""
+    """The hooks that are called for one resource or subresource, in order, and the same with their times taken."""
 
     mutators: tuple[Hook, ...]
     validators: tuple[Hook, ...]
+    measured: _Steps | None = None
 
 
 class UserMay:
@@ -62,6 +64,7 @@ class AdmissionChain:
         validators: the ``admission_validate`` functions likewise.
         explanations: where refusals and, if it records them, changes are kept.
         turns: on which requests share a thread: hooks that may wait are called elsewhere.
+        times: what takes the times of the plugins.
     """
 
     def __init__(
@@ -70,7 +73,9 @@ class AdmissionChain:
         validators: Sequence[Hook] = (),
         explanations: Explanations | None = None,
         turns: Turns | None = None,
+        times: PluginTimes | None = None,
     ) -> None:
+        self._times = times
         self._mutators = tuple(_step(hook, turns) for hook in mutators)
         self._validators = tuple(_step(hook, turns) for hook in validators)
         self._compiled: dict[tuple[str, str], _Steps] = {}
@@ -87,6 +92,10 @@ class AdmissionChain:
     def is_empty(self) -> bool:
         """Whether there is no plugin at all."""
         return not self._mutators and not self._validators
+
+    def metrics(self) -> bytes:
+        """Return the times of the plugins in Prometheus' text format."""
+        return self._times.text() if self._times is not None else b""
 
     def mutate(self, request: AdmissionRequest) -> None:
         """Let the plugins change the object; all of them once more when one of them asks for it.
@@ -115,16 +124,25 @@ class AdmissionChain:
     def _steps_for(self, request: AdmissionRequest) -> _Steps:
         """Return the hooks of the plugins that have to do with the request's resource."""
         place = (request.resource.resource, request.subresource)
-        steps = self._compiled.get(place)
-        if steps is None:
-            if len(self._compiled) >= _PLACES_MAX:  # names of custom resources come and go
-                self._compiled.clear()
-            name = "/".join(part for part in place if part)
-            steps = self._compiled[place] = _Steps(
-                tuple(step for step in self._mutators if _handles(step, name)),
-                tuple(step for step in self._validators if _handles(step, name)),
-            )
+        steps = self._compiled.get(place) or self._compile(place)
+        if steps.measured is not None and self._times is not None and self._times.is_measured():
+            return steps.measured
         return steps
+
+    def _compile(self, place: tuple[str, str]) -> _Steps:
+        if len(self._compiled) >= _PLACES_MAX:  # names of custom resources come and go
+            self._compiled.clear()
+        name = "/".join(part for part in place if part)
+        mutators = tuple(step for step in self._mutators if _handles(step, name))
+        validators = tuple(step for step in self._validators if _handles(step, name))
+        steps = self._compiled[place] = _Steps(mutators, validators, self._measured(mutators, validators))
+        return steps
+
+    def _measured(self, mutators: Sequence[Hook], validators: Sequence[Hook]) -> _Steps | None:
+        if self._times is None:
+            return None
+        admit, validate = ([(plugin_of(step), step) for step in steps] for steps in (mutators, validators))
+        return _Steps(self._times.around(admit, ADMIT), self._times.around(validate, VALIDATE))
 
     def _run(self, steps: Sequence[Hook], request: AdmissionRequest) -> None:
         step: Hook | None = None

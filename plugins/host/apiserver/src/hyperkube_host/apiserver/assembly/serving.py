@@ -30,7 +30,6 @@ from hyperkube_host.apiserver.serializer.encode import Encoder
 from hyperkube_host.apiserver.serializer.encodings import ObjectEncoder
 from hyperkube_host.apiserver.serializer.tables import ColumnDefinitions
 from hyperkube_host.apiserver.storage.store_health import StoreAnswers, StoreMetrics
-from hyperkube_lib.serving.ssh_tunnels import SshTunnels
 from hyperkube_lib.serving.turns import Turns
 
 from hyperkube.machinery.codecs.protobuf import Protobuf
@@ -84,7 +83,7 @@ def build_serving(
     health = Health(checks, LOGGER, clock, grace=options.features.livez_grace_period)
     metrics = RequestMetrics(limits)
     aggregation = _aggregation(foundation, services)
-    paths = _paths(foundation, model, access, health, limits, metrics, aggregation, services.ssh_tunnels)
+    paths = _paths(foundation, model, access, health, limits, metrics, aggregation, services)
     pipeline = Pipeline(
         services,
         access.authorization,
@@ -135,8 +134,9 @@ def _paths(
     limits: Limits,
     metrics: RequestMetrics,
     aggregation: Aggregation,
-    tunnels: SshTunnels | None,
+    services: Services,
 ) -> Paths:
+    tunnels = services.ssh_tunnels
     stored = StoreMetrics(model.registry, model.raw_stores, foundation.options.storage, foundation.clock, model.damaged)
     return root_paths(
         Sources(
@@ -145,7 +145,14 @@ def _paths(
             logger=LOGGER,
             registry=model.registry,
             health=health,
-            metrics=lambda: metrics.text() + stored.text() + (tunnels.metrics() if tunnels is not None else b""),
+            metrics=lambda: b"".join(
+                (
+                    metrics.text(),
+                    services.admission.metrics(),
+                    stored.text(),
+                    tunnels.metrics() if tunnels is not None else b"",
+                )
+            ),
             limits=limits,
             explanations=access.explanations,
             remotes=aggregation.remotes,

@@ -6,6 +6,7 @@ from ipaddress import ip_network
 from random import Random
 
 from hyperkube_host.apiserver.admission.chain import AdmissionChain
+from hyperkube_host.apiserver.admission.plugin_times import PluginTimes
 from hyperkube_host.apiserver.admission.plugins import load_admission
 from hyperkube_host.apiserver.assembly.access import Access
 from hyperkube_host.apiserver.assembly.foundation import LOGGER, Foundation
@@ -52,6 +53,7 @@ def build_services(
                 hooks(admission, "admission_validate"),
                 access.explanations,
                 turns,
+                PluginTimes(),
             ),
             decoder=BodyDecoder(Kinds(known.is_registered, known.is_version_of), protobuf),
             objects=StoredObjects(model.registry, services.get),
