@@ -99,6 +99,10 @@ class CloudContract:
         """Return a disk that the provider can make."""
         return DiskRequest(name=name, size=size)
 
+    def route_target(self) -> NodeName:
+        """Return the node that routes may lead to."""
+        return NodeName("n1")
+
     def missing_disk(self) -> str:
         """Return the id of a disk that does not exist, as the provider writes ids."""
         return "missing"
@@ -188,7 +192,7 @@ class CloudContract:
 
     def test_routes_may_be_made_and_removed_repeatedly(self, built: Plugin) -> None:
         routes = self.routes(built)
-        route = Route("r", NodeName("n1"), "10.1.0.0/24")
+        route = Route("r", self.route_target(), "10.1.0.0/24")
 
         routes.create(CLUSTER, route)
         routes.create(CLUSTER, route)

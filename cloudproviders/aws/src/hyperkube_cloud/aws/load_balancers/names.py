@@ -1,0 +1,35 @@
+"""The names of what is made for a Service.
+
+Sources: cloud-provider ``cloud.go`` (DefaultLoadBalancerName), aws ``aws_loadbalancer.go`` (buildTargetGroupName).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+
+from hyperkube.machinery.objects import Object, name_of, namespace_of, uid_of
+
+SERVICE_TAG = "kubernetes.io/service-name"
+
+
+def balancer_name(service: Object) -> str:
+    """Return a balancer's name: from the Service's uid, at most 32 characters, first a letter."""
+    return f"a{uid_of(service)}".replace("-", "")[:32]
+
+
+def service_name(service: Object) -> str:
+    """Return what tags call the Service: ``namespace/name``."""
+    return f"{namespace_of(service)}/{name_of(service)}"
+
+
+def target_group_name(service: Object, port: int, node_port: int, protocol: str, attributes: Mapping[str, str]) -> str:
+    """Return a target group's name, which differs where its unchangeable settings do."""
+    digest = hashlib.sha256()
+    for part in (uid_of(service), str(port), str(node_port), protocol, "instance"):
+        digest.update(part.encode())
+    for key, value in sorted(attributes.items()):
+        digest.update(f"{key}={value}".encode())
+    plain = [re.sub(r"[^a-zA-Z0-9]", "", part)[:8] for part in (namespace_of(service), name_of(service))]
+    return f"k8s-{plain[0]}-{plain[1]}-{digest.hexdigest()[:10]}"
