@@ -1,6 +1,7 @@
 """Controllers behind feature gates, in a control plane whose API server serves what they look after."""
 
 import pytest
+from hyperkube_lib.serving.certificates import make_ca
 from hyperkube_testing.cluster.cluster import ControlPlane
 
 from hyperkube.kinds.resources import CUSTOM_RESOURCE_DEFINITIONS, DEVICE_TAINT_RULES
@@ -23,10 +24,12 @@ SERVED = {
         "certificates.k8s.io/v1alpha1": "true",
         "internal.apiserver.k8s.io/v1alpha1": "true",
         "resource.k8s.io/v1beta2": "true",
+        "resource.k8s.io/v1alpha3": "true",
     },
 }
 MIGRATIONS = GroupVersionResource("storagemigration.k8s.io", "v1beta1", "storageversionmigrations")
 STORAGE_VERSIONS = GroupVersionResource("internal.apiserver.k8s.io", "v1alpha1", "storageversions")
+CERTIFICATE = make_ca("worn").certificate.decode()
 WIDGETS = GroupVersionResource("example.com", "v2", "widgets")
 
 
@@ -103,3 +106,26 @@ def test_a_rule_that_taints_devices_says_what_it_would_do(cluster):
     assert (row["reason"], row["observedGeneration"]) == ("NoEffect", found["metadata"]["generation"])
     assert row["message"].startswith("0 published devices selected. 0 allocated devices selected. 0 pods would be ")
     assert found["spec"]["taint"]["timeAdded"]
+
+
+BUNDLES = GroupVersionResource("certificates.k8s.io", "v1beta1", "clustertrustbundles")
+TWO_VERSIONS = [
+    pytest.param(
+        DEVICE_TAINT_RULES, "v1alpha3", {"taint": {"key": "example.com/worn", "effect": "NoSchedule"}}, "v1alpha3",
+        "/registry/devicetaintrules/worn", id="devicetaintrules",
+    ),
+    pytest.param(
+        BUNDLES, "v1alpha1", {"trustBundle": CERTIFICATE}, "v1beta1",
+        "/registry/clustertrustbundles/worn", id="clustertrustbundles",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("newer", "older", "spec", "stored", "key"), TWO_VERSIONS)
+def test_what_is_served_in_two_versions_is_stored_in_one(cluster, newer, older, spec, stored, key):
+    made = cluster.client.create(newer._replace(version=older), {"metadata": {"name": "worn"}, "spec": spec})
+
+    assert made["apiVersion"] == f"{newer.group}/{older}"
+    found = cluster.client.get(newer, "worn")
+    assert (found["apiVersion"], found["spec"]) == (f"{newer.group}/{newer.version}", made["spec"])
+    assert f'"apiVersion":"{newer.group}/{stored}"'.encode() in cluster._store.get(key).value

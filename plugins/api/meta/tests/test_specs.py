@@ -127,6 +127,17 @@ def test_a_stored_resource_is_stored_in_its_own_version():
     assert V1.resource("reviews", "Review").storage_kind is None
 
 
+def test_a_version_may_be_stored_as_another_with_the_same_members():
+    older = Version("example.com", "v1alpha1", "hyperkube_api.example.v1alpha1")
+
+    spec = older.resource("things", "Thing", storage_prefix="things", **older.stored_as(V1, "Thing"))
+
+    written = spec.to_storage({"apiVersion": older.kind("Thing").api_version, "spec": 1})
+    assert written == {"apiVersion": V1.kind("Thing").api_version, "spec": 1}
+    assert spec.from_storage(written)["apiVersion"] == "example.com/v1alpha1"
+    assert "to_storage" not in V1.stored_as(V1, "Thing")
+
+
 @pytest.mark.parametrize(
     ("obj", "path", "text"),
     [({"a": {"b": True}}, "a.b", "true"), ({}, "a.b", ""), ({"a": 3}, "a", "3"), ({"a": "x"}, "a.b", "")],

@@ -2,8 +2,12 @@
 
 import pytest
 from hyperkube_host.apiserver.controlplane.identity_lease import server_id
+from hyperkube_host.apiserver.controlplane.storage_versions import stored_resources
+from hyperkube_host.apiserver.custom.definitions import group_versions
 from hyperkube_host.apiserver.options import Options
+from hyperkube_host.apiserver.resources.registry import Registry
 from hyperkube_host.apiserver.server import ApiServer
+from hyperkube_lib.watch_cache.watch_cache import StoreCache
 
 from hyperkube.kinds.storage_versions import STORAGE_VERSIONS, with_common_encoding_version, with_server
 from hyperkube.machinery.clock import SystemClock
@@ -49,6 +53,17 @@ def test_a_server_writes_them_with_the_gate(on):
     assert row["apiServerID"] != server_id("another")
     assert "apps/v1" in row["decodableVersions"]
     assert [each["reason"] for each in pods["conditions"]] == ["CommonEncodingVersionSet"]
+
+
+def test_custom_resources_have_none():
+    names = {"plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList"}
+    versions = [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}]
+    spec = {"group": "example.com", "scope": "Namespaced", "names": names, "versions": versions}
+    registry = Registry(StoreCache(MemoryStore(), SystemClock()))
+    registry.add(group_versions({"metadata": {"name": "widgets.example.com"}, "spec": spec}), custom=True)
+
+    assert [each.spec.resource.resource for each in registry.resources()] == ["widgets"]
+    assert stored_resources(registry) == []
 
 
 def test_servers_that_do_not_agree_leave_no_common_version():

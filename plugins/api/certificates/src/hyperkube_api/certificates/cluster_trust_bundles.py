@@ -114,10 +114,10 @@ def cluster_trust_bundles(version: Version, storage: Version) -> ResourceSpec:
         namespaced=False,
         served=False,
         storage_prefix="clustertrustbundles",
-        storage_kind=storage.kind("ClusterTrustBundle"),
         storage_version_hash="v5yhuVertL4=",
         strategy=ClusterTrustBundleStrategy(),
         columns=(NAME, column("SignerName", field="spec.signerName")),
         cells=cluster_trust_bundle_cells,
         fields=fields("spec.signerName"),
+        **version.stored_as(storage, "ClusterTrustBundle"),
     )

@@ -29,7 +29,15 @@ PART_VERBS = ("get", "patch", "update")
 PROXY_VERBS = ("create", "delete", "get", "patch", "update")
 
 
-class Traits(TypedDict, total=False):
+class Stored(TypedDict, total=False):
+    """In which version a resource is stored, and how its own becomes that one."""
+
+    storage_kind: GroupVersionKind
+    to_storage: Callable[[Object], Object]
+    from_storage: Callable[[Object], Object]
+
+
+class Traits(Stored, total=False):
     """What a resource may say about itself; see `ResourceSpec` for the meaning of each."""
 
     namespaced: bool
@@ -38,11 +46,8 @@ class Traits(TypedDict, total=False):
     schema: str
     short_names: tuple[str, ...]
     categories: tuple[str, ...]
-    storage_kind: GroupVersionKind
     storage_prefix: str
     storage_version_hash: str
-    to_storage: Callable[[Object], Object]
-    from_storage: Callable[[Object], Object]
     strategy: Strategy
     columns: tuple[Column, ...]
     cells: Cells
@@ -92,6 +97,13 @@ class Version:
             **{**settings, **traits},  # type: ignore[arg-type]  # the keys are those of Traits
         )
 
+    def stored_as(self, storage: Version, kind: str) -> Stored:
+        """Declare that a kind is stored in another version, which has the same members."""
+        stored = storage.kind(kind)
+        if storage.version == self.version:
+            return Stored(storage_kind=stored)
+        return Stored(storage_kind=stored, to_storage=_labelled(stored), from_storage=_labelled(self.kind(kind)))
+
     def status(self, kind: str, strategy: Strategy | None = None) -> Subresource:
         """Declare ``/status`` of a kind; the parent's strategy serves it unless it has one of its own."""
         return self.part("status", kind, strategy)
@@ -99,6 +111,10 @@ class Version:
     def part(self, name: str, kind: str, strategy: Strategy | None, verbs: tuple[str, ...] = PART_VERBS) -> Subresource:
         """Declare a subresource that writes a part of the object itself, through `strategy`."""
         return Subresource(name=name, kind=self.kind(kind), verbs=verbs, strategy=strategy)
+
+
+def _labelled(kind: GroupVersionKind) -> Callable[[Object], Object]:
+    return lambda obj: {**obj, "apiVersion": kind.api_version}
 
 
 def connect(name: str, kind: GroupVersionKind, verbs: tuple[str, ...]) -> Subresource:

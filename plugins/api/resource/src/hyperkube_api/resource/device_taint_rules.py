@@ -1,6 +1,6 @@
 """DeviceTaintRules: taints that are put on devices by a selector.
 
-Source: kubernetes pkg/apis/resource/validation/validation.go, pkg/apis/resource/v1beta2/defaults.go,
+Source: kubernetes pkg/apis/resource/validation/validation.go, pkg/apis/resource/{v1beta2,v1alpha3}/defaults.go,
 pkg/registry/resource/devicetaintrule, pkg/printers.
 """
 
@@ -21,7 +21,9 @@ from hyperkube.machinery.field import ROOT, FieldError, too_many
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.times import format_time
 
-V1BETA2 = Version("resource.k8s.io", "v1beta2", "hyperkube_api.resource.v1beta2")
+V1BETA2, V1ALPHA3 = (
+    Version("resource.k8s.io", version, f"hyperkube_api.resource.{version}") for version in ("v1beta2", "v1alpha3")
+)
 MOST_CONDITIONS = 8
 _SPEC, _CONDITIONS = ROOT.child("spec"), ROOT.child("status", "conditions")
 
@@ -94,17 +96,21 @@ def device_taint_rule_cells(obj: Object, now: datetime) -> list[Any]:
     return [cells.name(obj), cells.age(obj, now)]
 
 
-def device_taint_rules() -> ResourceSpec:
-    """Return the specification of the resource ``devicetaintrules``."""
-    return V1BETA2.resource(
+def device_taint_rules(version: Version) -> ResourceSpec:
+    """Return the specification of the resource ``devicetaintrules`` in a version; they are stored in v1alpha3.
+
+    Source: kubernetes ``pkg/kubeapiserver/default_storage_factory_builder.go``.
+    """
+    return version.resource(
         "devicetaintrules",
         "DeviceTaintRule",
         namespaced=False,
         served=False,
         storage_prefix="devicetaintrules",
-        storage_version_hash="i+85+TcIKpA=",
+        storage_version_hash="DJ3UJ0fj8MI=",
         strategy=DeviceTaintRuleStrategy(),
         columns=(NAME, AGE),
         cells=device_taint_rule_cells,
-        subresources=(V1BETA2.status("DeviceTaintRule"),),
+        subresources=(version.status("DeviceTaintRule"),),
+        **version.stored_as(V1ALPHA3, "DeviceTaintRule"),
     )

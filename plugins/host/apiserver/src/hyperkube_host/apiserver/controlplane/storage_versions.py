@@ -1,7 +1,8 @@
 """What a server says of how it stores each resource: a StorageVersion per resource, with the gate StorageVersionAPI.
 
 Source: kubernetes apiserver ``pkg/storageversion/{manager,updater}.go``, ``pkg/server/genericapiserver.go`` and
-controlplane ``apiserver/server.go`` (the post-start hook, which says it anew every ten minutes).
+controlplane ``apiserver/server.go`` (the post-start hook, which says it anew every ten minutes). As in Kubernetes there
+is none for a custom resource: its definition's ``status.storedVersions`` tells in which versions it is stored.
 """
 
 from __future__ import annotations
