@@ -53,6 +53,18 @@ def test_each_controller_has_an_identity_of_its_own_here_and_upstreams_default_e
     assert controller_manager.COMMAND.parse([])["use-service-account-credentials"] is False
 
 
+@pytest.mark.parametrize(
+    ("changes", "is_ours"),
+    [({}, True), ({"runtime": "cri"}, False), ({"hollow_only": True, "simulated_nodes": 1}, False)],
+    ids=["process", "containers", "simulated"],
+)
+def test_what_empties_volumes_is_a_process_where_pods_are(cluster, changes, is_ours):
+    line = arguments(cluster.replace(**changes))["controller-manager"]
+
+    files = [Path(flag.partition("=")[2]) for flag in line if flag.startswith("--pv-recycler-pod-template")]
+    assert [path.is_file() for path in files] == [True, True] * is_ours
+
+
 def test_a_hollow_node_serves_nothing(cluster):
     options = kubelet.COMMAND.parse(simulated_node_arguments(cluster, 3))
 

@@ -25,6 +25,9 @@ DNS_ADDON = "dns"
 CLUSTER_DOMAIN = "cluster.local"
 _DNS_INDEX = 10
 """The cluster's DNS server has the tenth address of the range of services, as every installer gives it."""
+RECYCLER_POD = Path(__file__).with_name("recycler_pod.json")
+"""The pod that empties volumes where pods are processes: its image is this machine. It finds the volume below
+``$HYPERKUBE_ROOT``, where volumes lie without a private view of the file system, too."""
 LOOPBACK_GATE = "AllowLoopbackEndpoints=true"
 
 
@@ -121,6 +124,7 @@ def arguments(cluster: ClusterOptions) -> dict[str, list[str]]:
             f"--root-ca-file={pki / 'server-ca.crt'}",
             f"--service-account-private-key-file={pki / 'service-account.key'}",
             f"--local-path-dir={layout.root / 'volumes'}",
+            *_recycling(cluster),
             *_signing(cluster),
             "--use-service-account-credentials",
             "--leader-elect=false",
@@ -156,6 +160,13 @@ def _proxy_arguments(cluster: ClusterOptions) -> list[str]:
         *([] if cluster.bind_address in ANYWHERE else [f"--nodeport-addresses={cluster.bind_address}"]),
         f"--kubeconfig={cluster.layout.kubeconfig('kube-proxy')}",
     ]
+
+
+def _recycling(cluster: ClusterOptions) -> list[str]:
+    """Return which pod empties volumes: the default one's image cannot run as a process."""
+    if cluster.hollow_only or cluster.runtime != "process":
+        return []
+    return [f"--pv-recycler-pod-template-filepath-{source}={RECYCLER_POD}" for source in ("hostpath", "nfs")]
 
 
 def _signing(cluster: ClusterOptions) -> list[str]:

@@ -13,7 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from enum import Enum
 from pathlib import Path
+from typing import Any
 
+import orjson
 from hyperkube_controller.persistentvolume_binder.decision import failed, unbound
 from hyperkube_controller.persistentvolume_binder.recycler_events import RecyclerEvents
 
@@ -102,7 +104,7 @@ def _template(kind: str, path: str) -> Object:
         return TEMPLATE
     wrong = f"--pv-recycler-pod-template-filepath-{kind}: could not create the recycler pod from {path!r}"
     try:
-        found, _duplicates = loads(Path(path).read_bytes())
+        found = _document(Path(path).read_bytes())
     except OSError as error:
         raise UsageError(f"{wrong}: {error.strerror}") from error
     except YamlError as error:
@@ -112,6 +114,14 @@ def _template(kind: str, path: str) -> Object:
     if not (found.get("spec") or {}).get("volumes"):
         raise UsageError(f"{wrong}: pod specification does not contain any volume(s)")
     return found
+
+
+def _document(body: bytes) -> Any:
+    """Return what a file holds; JSON without the parser of YAML, which a start would wait for."""
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return loads(body)[0]
 
 
 def source_of(volume: Object) -> str:
