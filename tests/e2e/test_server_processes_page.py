@@ -6,15 +6,20 @@ import re
 
 import pytest
 from own_network import AS_USER, ROOT, missing, run_script
+from page_scripts import PRELUDE
 
 PAGE = ROOT / "docs" / "how-to" / "run-the-servers-as-processes.md"
 OWN_RANGE = "127.250.0.0/24"
 
 
-def by_hand():
-    """Return the commands of the section "By hand, with etcd"."""
-    section = re.search(r"^## By hand, with etcd\n(.*?)^## ", PAGE.read_text(), re.MULTILINE | re.DOTALL)[1]
+def commands_of(title):
+    """Return the commands of a section."""
+    section = re.search(rf"^## {title}\n(.*?)^## ", PAGE.read_text(), re.MULTILINE | re.DOTALL)[1]
     return "".join(re.findall(r"^```sh\n(.*?)^```$", section, re.MULTILINE | re.DOTALL))
+
+
+def by_hand():
+    return commands_of("By hand, with etcd")
 
 
 @pytest.fixture
@@ -40,6 +45,18 @@ def assert_hello(text):
 @pytest.mark.parametrize("user", ["", AS_USER], ids=["root", "user"])
 def test_the_page_gives_a_cluster_that_answers(run_page, user):
     assert_hello(run_page(by_hand(), user=user))
+
+
+def test_the_short_way_gives_one_too(run_page):
+    (command,) = commands_of("The short way").splitlines()
+    first = by_hand().index("kubectl apply -f examples/hello.yaml")
+
+    text = run_page(
+        f'{PRELUDE}serve "{command}"\ncd "${{KUBECONFIG%/*}}/logs"; ls -C; cd -\n{by_hand()[first:]}leave\n'
+    )
+
+    assert re.search(r"apiserver\.log +controller-manager\.log +kubelet\.log +proxy\.log +scheduler\.log", text), text
+    assert_hello(text)
 
 
 def test_root_serves_cluster_ips_anywhere(run_page):
