@@ -5,10 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import sysconfig
+import threading
+import zipfile
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -19,6 +24,7 @@ import local_cluster  # type: ignore[import-not-found]
 import wheelhouse  # type: ignore[import-not-found]
 
 UV = Path(sys.executable).with_name("uv")
+PAGES = Path(__file__).parents[2] / "docs" / "how-to"
 
 
 @pytest.fixture(scope="module")
@@ -34,33 +40,29 @@ def third_party():
             yield entry
 
 
-@pytest.fixture(scope="module")
-def programs(wheels, tmp_path_factory):
-    """The programs of an environment with the bundle's wheels; libraries are links to those of this environment."""
-    folder = tmp_path_factory.mktemp("fresh") / "venv"
+def environment(folder, without=()):
+    """Make an environment in which libraries are links to those of this one; return its programs."""
     subprocess.run([str(UV), "venv", "--quiet", "--python", sys.executable, str(folder)], check=True)
-    python = folder / "bin" / "python"
     (site,) = (folder / "lib").glob("python*/site-packages")
     for entry in third_party():
+        if entry.name.startswith(tuple(without)):
+            continue
         if entry.suffix == ".dist-info":
             shutil.copytree(entry, site / entry.name, dirs_exist_ok=True)  # uv overlooks links to these
         elif not (site / entry.name).exists():
             (site / entry.name).symlink_to(entry)
-    words = [
-        UV,
-        "pip",
-        "install",
-        "--no-index",
-        "--find-links",
-        wheels[0],
-        "--python",
-        python,
-        "hyperkube[etcd,clouds]",
-    ]
-    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False)
+    return folder / "bin"
+
+
+@pytest.fixture(scope="module")
+def programs(wheels, tmp_path_factory):
+    """The programs of an environment with the bundle's wheels."""
+    folder = environment(tmp_path_factory.mktemp("fresh") / "venv")
+    words = [UV, "pip", "install", "--no-index", "--find-links", wheels[0], "--python", folder / "python"]
+    done = subprocess.run([*map(str, words), "hyperkube[etcd,clouds]"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    yield folder / "bin"
-    shutil.rmtree(folder)
+    yield folder
+    shutil.rmtree(folder.parent)
 
 
 def test_the_same_sources_are_the_same_bytes(wheels, tmp_path):
@@ -110,3 +112,66 @@ def test_a_cluster_runs_a_pod(programs, tmp_path, monkeypatch):
     with local_cluster.LocalCluster(tmp_path / "cluster").running() as cluster:
         cluster.kubectl("run", "web", "--image=host", "--command", "--", "sleep", "60")
         cluster.kubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=60s")
+
+
+LARGE = {"kubernetes": "36.0.0", "kubeflow_trainer_api": "2.3.0", "kubernetes_validate": "1.36.0"}
+"""The libraries that are left to readers, and the versions in which the index has them: 110 MB stay away."""
+NAMED_AS = {"hyperkube_api_descriptions", *LARGE}
+
+
+@pytest.fixture
+def index(wheels, tmp_path):
+    """The address of an index of packages on loopback: it has a wheel of the tree, and what stands for libraries."""
+    names = {path.name.partition("-")[0]: path for path in wheels[0].glob("*.whl")}
+    for name in NAMED_AS:
+        folder = tmp_path / "simple" / name.replace("_", "-")
+        folder.mkdir(parents=True)
+        if name in names:
+            shutil.copy(names[name], folder)
+        else:
+            an_empty_wheel(folder, name, LARGE[name])
+    handler = partial(SimpleHTTPRequestHandler, directory=tmp_path)
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/simple/"
+        server.shutdown()
+
+
+def an_empty_wheel(folder, name, version):
+    info = f"{name}-{version}.dist-info"
+    with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as wheel:
+        wheel.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+        wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        wheel.writestr(f"{info}/RECORD", "")
+
+
+def line_of(page, start):
+    """Return the command of a page that begins so."""
+    (found,) = re.findall(rf"^(?:\$ )?({re.escape(start)}.*)$", (PAGES / page).read_text(), re.MULTILINE)
+    return found
+
+
+def test_the_lines_with_pip_install_from_wheels_and_from_an_index(wheels, index, tmp_path):
+    part = line_of("install-from-wheels.md", "hk/bin/pip install --find-links /tmp/wheelhouse hyperkube-host-apiserver")
+    more = line_of("describe-types-and-fields.md", "pip install")
+    programs = environment(tmp_path / "hk", without=LARGE)
+    (programs / "pip").write_text(f'#!/bin/sh\nexec "{programs}/python" -m pip "$@"\n')
+    (programs / "pip").chmod(0o755)
+    told = {"PIP_INDEX_URL": index, "PIP_CONFIG_FILE": os.devnull, "PIP_NO_CACHE_DIR": "1", "PIP_NO_COMPILE": "1"}
+    surroundings = {**os.environ, **told, "PATH": f"{programs}:{os.environ['PATH']}"}
+
+    for line in (part.replace("/tmp/wheelhouse", str(wheels[0])), more):
+        done = subprocess.run(
+            line, shell=True, cwd=tmp_path, env=surroundings, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+
+    listed = json.loads(
+        subprocess.run([programs / "pip", "list", "--format=json"], capture_output=True, check=True).stdout
+    )
+    installed = {row["name"].replace("-", "_"): row["version"] for row in listed}
+    assert installed.items() >= LARGE.items()
+    assert {"hyperkube_host_apiserver", "hyperkube_storage_sqlite", "hyperkube_api_descriptions"} <= installed.keys()
+    assert "hyperkube_host_kubelet" not in installed
+    said = subprocess.run([programs / "hyperkube", "--help"], capture_output=True, text=True, check=True).stdout
+    assert "apiserver" in said
