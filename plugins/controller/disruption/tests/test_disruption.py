@@ -71,6 +71,18 @@ def test_what_may_go_follows_from_the_budget(spec, allowed, must_stay):
     assert (told["currentHealthy"], told["expectedPods"]) == (4, 4)
 
 
+def test_a_budget_that_waits_for_its_finalizers_still_holds():
+    world = ControllerRig(Disruption)
+    leaving = budget(minAvailable=1)
+    leaving["metadata"] |= {"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["example.com/x"]}
+    world.client.seed(PODS, pod(1), pod(2))
+    world.client.seed(POD_DISRUPTION_BUDGETS, leaving)
+
+    world.settle()
+
+    assert status(world)["disruptionsAllowed"] == 1
+
+
 def test_a_pod_that_is_not_ready_counts_as_gone():
     assert status(rig({"minAvailable": 2}, pod(1), pod(2), pod(3, ready=False)))["disruptionsAllowed"] == 0
 

@@ -6,7 +6,7 @@ import pytest
 from hyperkube_controller.nodeipam import CidrSet, Nodeipam
 
 from hyperkube.kinds.resources import EVENTS, NODES
-from hyperkube.machinery.errors import Conflict, UsageError
+from hyperkube.machinery.errors import Conflict, InternalError, UsageError
 from hyperkube.testing.contracts.controller import ControllerContract
 from hyperkube.testing.controller_rig import ControllerRig
 
@@ -125,15 +125,42 @@ def test_nothing_is_given_unless_asked():
     assert ranges(run(node("a"), allocate_node_cidrs=False)) == {"a": None}
 
 
+def test_a_range_that_could_not_be_written_is_told_and_kept_for_the_node():
+    rig = ControllerRig(Nodeipam, settings=OPTIONS)
+    rig.client.fail_next("patch", "nodes", InternalError("the store is away"))
+    rig.client.seed(NODES, node("a"))
+
+    rig.settle()
+    rig.plugins[0]._recorder.flush()
+    (event,) = rig.client.objects(EVENTS)
+    assert (event["type"], event["reason"]) == ("Normal", "CIDRAssignmentFailed")
+    assert event["message"] == "Node a status is now: CIDRAssignmentFailed"
+
+    rig.clock.advance(60)
+    rig.settle()
+    assert ranges(rig) == {"a": ["10.244.0.0/24"]}
+
+
+TWO = "10.0.0.0/16,fd00::/48"
+
+
 @pytest.mark.parametrize(
-    ("option", "value", "text"),
+    ("options", "text"),
     [
-        ("cluster_cidr", "", "--cluster-cidr must be set"),
-        ("node_cidr_mask_size", 8, "does not fit into --cluster-cidr"),
-        ("cluster_cidr", "fd00::/32", "makes too many parts of --cluster-cidr 'fd00::/32': at most /48"),
-        ("cidr_allocator_type", "CloudAllocator", "invalid CIDR allocator type: 'CloudAllocator'"),
+        ({"cluster_cidr": ""}, "--cluster-cidr must be set"),
+        ({"cluster_cidr": "10.0.0.0/16,10.1.0.0/16"}, "expected one range, or two of different families"),
+        ({"node_cidr_mask_size": 8}, "does not fit into --cluster-cidr"),
+        ({"cluster_cidr": "fd00::/32"}, "makes too many parts of --cluster-cidr 'fd00::/32': at most /48"),
+        ({"cidr_allocator_type": "CloudAllocator"}, "invalid CIDR allocator type: 'CloudAllocator'"),
+        ({"cluster_cidr": TWO, "node_cidr_mask_size": 24}, "is not allowed with dual-stack clusters"),
+        ({"node_cidr_mask_size": 24, "node_cidr_mask_size_ipv4": 25}, "not allowed if --node-cidr-mask-size is set"),
+        ({"node_cidr_mask_size_ipv6": 64}, "ipv6 is not allowed for a single-stack IPv4 cluster"),
+        (
+            {"cluster_cidr": "fd00::/48", "node_cidr_mask_size_ipv4": 24},
+            "ipv4 is not allowed for a single-stack IPv6 cluster",
+        ),
     ],
 )
-def test_options_that_do_not_fit(option, value, text):
+def test_options_that_do_not_fit(options, text):
     with pytest.raises(UsageError, match=text):
-        run(**{option: value})
+        run(**options)

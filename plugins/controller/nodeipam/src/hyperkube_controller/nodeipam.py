@@ -8,7 +8,7 @@ Source: kubernetes ``pkg/controller/nodeipam/ipam/range_allocator.go``, ``cidrse
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from ipaddress import IPv4Network, IPv6Network, ip_network
 
 from hyperkube.client.actions import Emit, Patch, perform
@@ -18,7 +18,7 @@ from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds.resources import NODES
 from hyperkube.machinery.dataclass import dataclass
-from hyperkube.machinery.errors import UsageError
+from hyperkube.machinery.errors import ApiError, Conflict, NotFound, UsageError
 from hyperkube.machinery.objects import Object, is_being_deleted, metadata, name_of
 from hyperkube.plugin import Plugin
 
@@ -113,7 +113,7 @@ class Nodeipam(Plugin):
             raise UsageError(
                 f"--cidr-allocator-type: invalid CIDR allocator type: {wrong!r} (there is {RANGE_ALLOCATOR})"
             )
-        self._sets = [_cidr_set(text, settings) for text in settings.cluster_cidr.split(",")]
+        self._sets = _cidr_sets(settings)
         self._occupy(text for text in settings.service_cluster_ip_range.split(",") if text)
         self._known = False
         self._held: dict[str, list[str]] = {}
@@ -166,18 +166,58 @@ class Nodeipam(Plugin):
         ranges = self._held[name]
         meta = {"resourceVersion": metadata(node)["resourceVersion"]}
         patch = {"metadata": meta, "spec": {"podCIDR": ranges[0], "podCIDRs": ranges}}
-        perform(self.client, None, [Patch(NODES, name, patch)])
+        try:
+            perform(self.client, None, [Patch(NODES, name, patch)])
+        except (Conflict, NotFound):
+            raise  # a newer one is on its way, or it is gone
+        except ApiError:
+            text = f"Node {name} status is now: CIDRAssignmentFailed"
+            perform(self.client, self._recorder, [Emit(node, "Normal", "CIDRAssignmentFailed", text)])
+            raise
 
 
-def _cidr_set(text: str, settings: Settings) -> CidrSet:
-    if not text:
+def _cidr_sets(settings: Settings) -> list[CidrSet]:
+    """Return the ranges of the cluster, one of each family.
+
+    Raises:
+        UsageError: there is none, there are too many, or the masks of their parts do not fit.
+    """
+    texts = settings.cluster_cidr.split(",")
+    if not settings.cluster_cidr:
         raise UsageError("--cluster-cidr must be set when --allocate-node-cidrs is")
-    cluster = ip_network(text, strict=False)
-    special = {4: settings.node_cidr_mask_size_ipv4, 6: settings.node_cidr_mask_size_ipv6}[cluster.version]
-    mask = special or settings.node_cidr_mask_size or MASKS[cluster.version]
+    clusters = [ip_network(text, strict=False) for text in texts]
+    if len(clusters) > len({each.version for each in clusters}):
+        raise UsageError(f"--cluster-cidr: expected one range, or two of different families, not {texts!r}")
+    masks = _masks(settings, [each.version for each in clusters])
+    return [_cidr_set(each, masks[each.version]) for each in clusters]
+
+
+def _masks(settings: Settings, families: Sequence[int]) -> Mapping[int, int]:
+    """Return the length of the masks by family.
+
+    Source: kubernetes ``cmd/kube-controller-manager/app/core.go`` (setNodeCIDRMaskSizes).
+    """
+    both = settings.node_cidr_mask_size
+    special = {4: settings.node_cidr_mask_size_ipv4, 6: settings.node_cidr_mask_size_ipv6}
+    if both and len(families) > 1:
+        raise UsageError("usage of --node-cidr-mask-size is not allowed with dual-stack clusters")
+    if both and any(special.values()):
+        raise UsageError(
+            "usage of --node-cidr-mask-size-ipv4 and --node-cidr-mask-size-ipv6 is not allowed if --node-cidr-mask-size"
+            " is set. For dual-stack clusters please unset it and use IPFamily specific flags"
+        )
+    for family, mask in special.items():
+        if mask and family not in families:
+            (only,) = families
+            flag = f"--node-cidr-mask-size-ipv{family}"
+            raise UsageError(f"usage of {flag} is not allowed for a single-stack IPv{only} cluster")
+    return {family: both or special[family] or MASKS[family] for family in families}
+
+
+def _cidr_set(cluster: Network, mask: int) -> CidrSet:
     if not cluster.prefixlen <= mask <= cluster.max_prefixlen:
-        raise UsageError(f"node mask /{mask} does not fit into --cluster-cidr {text!r}")
+        raise UsageError(f"node mask /{mask} does not fit into --cluster-cidr {str(cluster)!r}")
     if mask - cluster.prefixlen > MAX_MASK_DIFFERENCE:
         most = cluster.prefixlen + MAX_MASK_DIFFERENCE
-        raise UsageError(f"node mask /{mask} makes too many parts of --cluster-cidr {text!r}: at most /{most}")
+        raise UsageError(f"node mask /{mask} makes too many parts of --cluster-cidr {str(cluster)!r}: at most /{most}")
     return CidrSet(cluster, mask)

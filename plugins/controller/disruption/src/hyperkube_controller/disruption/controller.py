@@ -32,7 +32,7 @@ from hyperkube.kinds.resources import (
     STATEFUL_SETS,
 )
 from hyperkube.machinery.labels import from_label_selector
-from hyperkube.machinery.objects import Object, is_being_deleted, key_of, labels_of, name_of, namespace_of, split_key
+from hyperkube.machinery.objects import Object, key_of, labels_of, name_of, namespace_of, split_key
 from hyperkube.plugin import Plugin
 
 _OWNERS = {
@@ -96,7 +96,7 @@ class Disruption(Plugin):
         if key.startswith(_STALE):
             return self._sync_stale(key.removeprefix(_STALE))
         budget = self._budgets.get(*split_key(key))
-        if budget is None or is_being_deleted(budget):
+        if budget is None:
             return None
         now = self.context.clock.now()
         selector = from_label_selector((budget.get("spec") or {}).get("selector"))
