@@ -1,5 +1,6 @@
 """Conversion webhooks: a definition of two versions over a real TLS server."""
 
+import itertools
 import threading
 from contextlib import contextmanager
 
@@ -184,6 +185,86 @@ def test_one_question_serves_a_list_and_the_reads_after_it(gauges, converter):
     assert [len(asked["objects"]) for asked in converter.asked] == [3]
 
 
+@pytest.fixture
+def selectable(converter):
+    """Gauges, of which the stored version is selected by its range and the other one by its high end."""
+    crd = definition(converter.config)
+    for each, path in zip(crd["spec"]["versions"], (".spec.range", ".spec.high"), strict=True):
+        each["selectableFields"] = [{"jsonPath": path}]
+    with serving(crd) as (server, client):
+        for name, text in (("a", "1-5"), ("b", "1-9"), ("c", "0-5")):
+            client.create(OLD, gauge(name, range=text), "default")
+        yield server, client
+
+
+def names(found):
+    return [each["metadata"]["name"] for each in found.items]
+
+
+def test_fields_are_selected_as_the_version_that_is_asked_has_them(selectable, converter):
+    server, client = selectable
+
+    assert names(client.list(NEW, field_selector="spec.high=5")) == ["a", "c"]
+    assert [len(asked["objects"]) for asked in converter.asked] == [3], "asked once for all"
+    assert names(client.list(NEW, field_selector="spec.high!=5")) == ["b"]
+    assert names(client.list(NEW, field_selector="spec.high=5,metadata.name=c")) == ["c"]
+    assert names(client.list(OLD, field_selector="spec.range=1-9")) == ["b"]
+    assert http(server, "GET", BASE.format("v1beta1") + "?fieldSelector=spec.high%3D5").status == 400
+    page = orjson.loads(http(server, "GET", BASE.format("v1") + "?fieldSelector=spec.high%3D5&limit=1").body)
+    assert [each["metadata"]["name"] for each in page["items"]] == ["a"]
+    rest = f"?fieldSelector=spec.high%3D5&limit=1&continue={page['metadata']['continue']}"
+    page = orjson.loads(http(server, "GET", BASE.format("v1") + rest).body)
+    assert [each["metadata"]["name"] for each in page["items"]] == ["c"]
+
+
+def drained(answer):
+    """Return the events of a watch over HTTP that come next."""
+    rung = threading.Event()
+    answer.source.subscribe(rung.set)
+
+    def lines():
+        rung.wait(0.05)
+        rung.clear()
+        return b"".join(answer.source.drain() or [])
+
+    return [orjson.loads(line) for line in eventually(lines).splitlines()]
+
+
+def test_a_watch_follows_what_comes_to_have_the_selected_fields_and_ceases_to(selectable):
+    server, client = selectable
+    revision = client.list(NEW).resource_version
+    over_http = http(
+        server, "GET", f"{BASE.format('v1')}?watch=1&fieldSelector=spec.high%3D5&resourceVersion={revision}"
+    )
+    watch = client.watch(NEW, field_selector="spec.high=5", resource_version=revision)
+    for name, text in (("b", "2-8"), ("b", "2-5"), ("a", "3-5"), ("a", "3-6")):
+        client.patch(OLD, name, {"spec": {"range": text}}, "default")
+    client.delete(OLD, "c", "default")
+
+    seen = list(itertools.islice(watch, 4))
+    watch.close()
+    assert [(each.type, each.object["metadata"]["name"], each.object["spec"]["low"]) for each in seen] == [
+        ("ADDED", "b", 2), ("MODIFIED", "a", 3), ("DELETED", "a", 3), ("DELETED", "c", 0),
+    ]  # fmt: skip
+    events = drained(over_http)
+    over_http.source.close()
+    assert [(each["type"], each["object"]) for each in events] == [(each.type, each.object) for each in seen]
+
+
+def test_a_watch_by_fields_of_what_cannot_be_converted_ends_with_the_reason(selectable, converter):
+    server, client = selectable
+    over_http = http(server, "GET", BASE.format("v1") + "?watch=1&fieldSelector=spec.high%3D5&resourceVersion=0")
+    watch = client.watch(NEW, field_selector="spec.high=5", resource_version="0")
+    converter.respond = lambda _: {"result": {"status": "Failure", "message": "no"}}
+
+    client.create(OLD, gauge("d", range="1-5"), "default")
+
+    (event,) = watch
+    assert (event.type, event.object["message"]) == ("ERROR", f"{HEAD}failed: no")
+    assert drained(over_http)[-1]["object"]["message"] == f"{HEAD}failed: no"
+    over_http.source.close()
+
+
 def test_updates_patches_and_applies_work_through_every_version(gauges):
     _server, client = gauges
     client.create(OLD, gauge(range="1-5"), "default")
@@ -207,16 +288,9 @@ def test_a_watch_shows_the_version_that_is_watched(gauges):
     server, client = gauges
     answer = http(server, "GET", BASE.format("v1") + "?watch=1&resourceVersion=0")
     assert isinstance(answer, StreamResponse)
-    rung = threading.Event()
-    answer.source.subscribe(rung.set)
     client.create(OLD, gauge(range="1-5"), "default")
 
-    def drained():
-        rung.wait(0.05)
-        rung.clear()
-        return b"".join(answer.source.drain() or [])
-
-    event = orjson.loads(eventually(drained).splitlines()[0])
+    (event,) = drained(answer)
     answer.source.close()
     assert (event["type"], event["object"]["apiVersion"]) == ("ADDED", "example.com/v1")
     assert event["object"]["spec"] == {"low": 1, "high": 5}

@@ -89,7 +89,11 @@ class InProcessWatch:
 
     def _parsed_up_to_an_error(self, records: list[CacheEvent]) -> Taken:
         events: list[WatchEvent] = []
-        for record in records:
+        try:
+            seen = self._watching.selected(records)
+        except ApiError as error:  # what the watch selects by could not be known
+            return Taken([WatchEvent("ERROR", error.status())], ended=True)
+        for record in seen:
             events.append(self._parsed(record))
             if events[-1].type == "ERROR":
                 return Taken(events, ended=True)

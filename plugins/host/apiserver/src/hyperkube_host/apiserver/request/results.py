@@ -8,7 +8,7 @@ from typing import TypeAlias
 from hyperkube_host.apiserver.resources.served import ServedResource
 from hyperkube_lib.serving.exchange import Answer
 from hyperkube_lib.watch_cache.cached_object import CachedObject
-from hyperkube_lib.watch_cache.watchers import CacheWatch
+from hyperkube_lib.watch_cache.watchers import CacheEvent, CacheWatch, Predicate, Transitions
 
 from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import ApiError
@@ -82,6 +82,7 @@ class OpenedWatch:
     Attributes:
         watch: None when it could not begin; `error` says why and is its only event.
         signal: sent when the watch has something to drain.
+        accepts: what has to be true of objects in the version that is watched; it may ask a webhook.
     """
 
     served: ServedResource
@@ -90,6 +91,21 @@ class OpenedWatch:
     bookmarks: bool
     seconds: float
     error: ApiError | None = None
+    accepts: Predicate | None = None
+
+    def selected(self, events: Sequence[CacheEvent]) -> Sequence[CacheEvent]:
+        """Return of drained events those that the client sees; where a webhook converts, it is asked once for all.
+
+        Raises:
+            ApiError: an object cannot be converted.
+        """
+        accepts = self.accepts
+        if accepts is None:
+            return events
+        both = [obj for event in events for obj in (event.object, event.previous) if obj is not None]
+        self.served.parsed_all(both)
+        seen = [event if event.object is None else Transitions(event).seen_by(accepts) for event in events]
+        return [event for event in seen if event is not None]
 
 
 @dataclass(slots=True)

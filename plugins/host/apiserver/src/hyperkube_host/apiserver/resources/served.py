@@ -131,11 +131,6 @@ class ResourceStorage:
         return f"{self.prefix}{namespace}/{name}" if namespace else self.prefix + name
 
     @property
-    def field_names(self) -> frozenset[str]:
-        """The field selectors that are kept with each object."""
-        return frozenset(self._fields)
-
-    @property
     def indexes(self) -> frozenset[str]:
         """The field selectors that are indexed."""
         return frozenset(self._indexes)

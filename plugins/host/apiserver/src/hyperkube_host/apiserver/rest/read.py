@@ -5,6 +5,8 @@ Source: kubernetes apiserver ``pkg/endpoints/handlers/get.go``, ``pkg/storage/ca
 
 from __future__ import annotations
 
+from functools import partial
+
 from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
 from hyperkube_host.apiserver.request.request_info import flag
 from hyperkube_host.apiserver.request.results import ListPage, ObjectResult, OpenedWatch, WatchSignal
@@ -58,16 +60,18 @@ def list_objects(services: Services, request: ApiRequest, target: Target) -> Lis
     prefix = f"{selection.namespace}/" if selection.namespace else ""
     options = list_options(request, prefix)
     cache = served.stored().cache
+    listed = partial(
+        cache.list,
+        namespace=selection.namespace,
+        index=selection.index,
+        start=options.start,
+        resource_version=options.version,
+        exact=options.exact,
+    )
     try:
-        result: ListResult = cache.list(
-            namespace=selection.namespace,
-            index=selection.index,
-            matches=selection.matches,
-            limit=options.limit,
-            start=options.start,
-            resource_version=options.version,
-            exact=options.exact,
-        )
+        if selection.converted is not None:  # asks once for all of them; each is then known
+            served.parsed_all(listed(matches=selection.matches).objects)
+        result: ListResult = listed(matches=selection.all_of(), limit=options.limit)
     except Expired as error:
         raise _expired(error, request, options.start, prefix) from error
     if cache.lost:
@@ -136,4 +140,4 @@ def watch(services: Services, request: ApiRequest, target: Target) -> OpenedWatc
         )
     except Expired as error:
         return OpenedWatch(target.served, None, signal, bookmarks, float(seconds), error)
-    return OpenedWatch(target.served, opened, signal, bookmarks, float(seconds))
+    return OpenedWatch(target.served, opened, signal, bookmarks, float(seconds), accepts=selection.converted)

@@ -24,17 +24,27 @@ class Selection:
         name: the one name it can match, or empty.
         index: an index that narrows it down.
         matches: None when everything in scope matches.
+        converted: what else has to be true, of objects in the version that is asked for. A webhook converts them: it
+            may take long and raise `ApiError`, and is not for where nothing may wait.
     """
 
     namespace: str = ""
     name: str = ""
     index: Index | None = None
     matches: Predicate | None = None
+    converted: Predicate | None = None
 
     @property
     def is_whole(self) -> bool:
         """Whether no selector was given: then a page can say how many objects remain."""
-        return self.matches is None
+        return self.matches is None and self.converted is None
+
+    def all_of(self) -> Predicate | None:
+        """Return both tests as one, the cheap one first."""
+        matches, converted = self.matches, self.converted
+        if matches is None or converted is None:
+            return matches or converted
+        return lambda obj: matches(obj) and converted(obj)
 
 
 def _fields_of(obj: CachedObject) -> dict[str, str]:
@@ -53,6 +63,9 @@ def select(request: ApiRequest, target: Target) -> Selection:
     namespace = target.namespace
     if not namespace and fields is not None and target.served.spec.namespaced:
         namespace = fields.exact("metadata.namespace") or ""
+    if fields is not None and _needs_conversion(target.served, fields):
+        test = _converted_test(target.served, fields)
+        return Selection(namespace, name, None, predicate(target.served, labels, None), test)
     index = _index(fields, target.served) if fields is not None else None
     return Selection(namespace, name, index, predicate(target.served, labels, fields))
 
@@ -74,23 +87,11 @@ def _fields(text: str, served: ServedResource) -> FieldSelector | None:
         selector = parse_field_selector(text)
     except FieldSelectorError as error:
         raise BadRequest(str(error)) from error
-    known = selectable(served)
+    known = served.field_names
     for requirement in selector.requirements:
         if requirement.field not in known:
             raise BadRequest(unknown_field(served, requirement.field))
     return None if selector.is_empty else selector
-
-
-def selectable(served: ServedResource) -> frozenset[str]:
-    """Return the fields that may be selected by.
-
-    Which objects are selected is asked with every write, where nothing may wait for a webhook: a version that one
-    converts can be selected by the fields that the stored version has too, as they are stored.
-    """
-    known = served.field_names
-    if not served.waits or served.storage is None:
-        return known
-    return known & (NAME_FIELDS | served.storage.field_names)
 
 
 def unknown_field(served: ServedResource, name: str) -> str:
@@ -120,9 +121,19 @@ def predicate(served: ServedResource, labels: Selector | None, fields: FieldSele
     return lambda obj: labels.matches(obj.labels) and match_fields(obj)
 
 
+def _needs_conversion(served: ServedResource, fields: FieldSelector) -> bool:
+    """Tell whether the fields of a version are known only once a webhook has converted what is stored."""
+    asks = served.waits and not served.is_stored
+    return asks and any(requirement.field not in NAME_FIELDS for requirement in fields.requirements)
+
+
 def _field_test(served: ServedResource, fields: FieldSelector) -> Predicate:
     if served.is_stored or served.waits:
         return lambda obj: fields.matches(_fields_of(obj))
+    return _converted_test(served, fields)
+
+
+def _converted_test(served: ServedResource, fields: FieldSelector) -> Predicate:
     readers = served.spec.fields
 
     def test(obj: CachedObject) -> bool:

@@ -229,8 +229,9 @@ class WatchStream:
         served = self._watching.served
         try:
             if served.waits:  # asks once for all of them; each is then known
+                events = self._watching.selected(events)
                 served.parsed_all([event.object for event in events if event.object is not None])
-            return [b"".join([self._frames.event(event) for event in events])]
+            return [b"".join([self._frames.event(event) for event in events])] if events else []
         except ApiError as error:
             self._over = True
             return [self._frames.error(error.status())]
