@@ -2,9 +2,11 @@
 
 import pytest
 from hyperkube_controller.podgc import Podgc, decide
+from prometheus_client import CollectorRegistry
 
 from hyperkube.client.actions import Delete, Patch
 from hyperkube.kinds.resources import NODES, PODS
+from hyperkube.machinery.errors import InternalError
 from hyperkube.testing.contracts.controller import ControllerContract
 from hyperkube.testing.controller_rig import ControllerRig
 
@@ -115,16 +117,37 @@ def test_a_threshold_of_zero_keeps_all():
 def test_a_pod_has_failed_before_it_is_deleted_unless_it_has_ended(phase, node, statuses):
     going = pod("a", node, phase, deletionTimestamp="2030-01-01T00:00:00Z")
 
-    actions = decide([going], set(), {"n1"}, 0, ControllerRig().clock.now())
+    (found,) = decide([going], set(), {"n1"}, 0, ControllerRig().clock.now())
 
+    actions = found.actions
+    assert found.reason == ("out-of-service" if node else "unscheduled")
     assert [action.patch["status"] for action in actions if isinstance(action, Patch)] == statuses
     assert [action.options for action in actions if isinstance(action, Delete)] == [{"gracePeriodSeconds": 0}]
 
 
 def test_a_stranded_pod_is_told_why():
-    (patch, _) = decide([pod("a", "gone")], {"gone"}, set(), 0, ControllerRig().clock.now())
+    (found,) = decide([pod("a", "gone")], {"gone"}, set(), 0, ControllerRig().clock.now())
 
+    patch, _ = found.actions
     (condition,) = patch.patch["status"]["conditions"]
     assert patch.patch["status"]["phase"] == "Failed"
     assert (condition["type"], condition["reason"]) == ("DisruptionTarget", "DeletionByPodGC")
     assert condition["message"] == "PodGC: node no longer exists"
+
+
+def test_a_pod_that_cannot_be_ended_holds_up_no_other_and_is_tried_again():
+    rig = ControllerRig(Podgc)
+    registry = CollectorRegistry()
+    registry.register(rig.plugins[0]._metrics)
+    rig.client.seed(PODS, pod("a", "gone"), pod("b", "gone"))
+    rig.settle()
+    rig.client.fail_next("patch", "pods", InternalError("a webhook is down"))
+
+    rig.advance(41)
+    rig.settle()
+
+    deleted = [name for verb, _resource, name in rig.client.actions if verb == "delete"]
+    assert deleted == ["d/b", "d/a"]
+    labels = {"namespace": "d", "reason": "orphaned"}
+    assert registry.get_sample_value("pod_gc_collector_force_delete_pod_errors_total", labels) == 1
+    assert registry.get_sample_value("pod_gc_collector_force_delete_pods_total", labels) == 3

@@ -2,7 +2,7 @@
 
 Those are pods whose node is gone, pods that are being deleted and were never on a node, pods that wait for a node
 which is out of service, and, beyond a number, the oldest of those that have ended.
-Source: kubernetes ``pkg/controller/podgc/gc_controller.go``.
+Source: kubernetes ``pkg/controller/podgc/gc_controller.go``, ``metrics/metrics.go``.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime
 
+from hyperkube_lib.controller_metrics import ControllerMetrics
+
 from hyperkube.client.actions import Action, Delete, Patch, perform
 from hyperkube.client.reconcile import ReconcileLoop
 from hyperkube.hookspecs import hookimpl
@@ -18,7 +20,9 @@ from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds.conditions import with_condition
 from hyperkube.kinds.pods import disruption_target, is_ready, is_terminal, status_of
 from hyperkube.kinds.resources import NODES, PODS
-from hyperkube.machinery.errors import NotFound
+from hyperkube.machinery.dataclass import dataclass
+from hyperkube.machinery.errors import ApiError, NotFound
+from hyperkube.machinery.metric_families import Counter
 from hyperkube.machinery.objects import Object, is_being_deleted, metadata, name_of, namespace_of
 from hyperkube.machinery.record import Record
 from hyperkube.plugin import Plugin
@@ -26,6 +30,7 @@ from hyperkube.plugin import Plugin
 QUARANTINE = 40.0
 THRESHOLD = 12500
 KEY = "all"
+_LABELS = ("namespace", "reason")
 _NOW = {"gracePeriodSeconds": 0}
 
 
@@ -34,10 +39,19 @@ def node_of(pod: Object) -> str:
     return str((pod.get("spec") or {}).get("nodeName", ""))
 
 
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """A pod that goes: what does that, and why, as metrics have it."""
+
+    pod: Object
+    reason: str
+    actions: Sequence[Action]
+
+
 def decide(
     pods: Sequence[Object], gone_nodes: AbstractSet[str], dead_nodes: AbstractSet[str], threshold: int, now: datetime
-) -> list[Action]:
-    """Return the deletions that are due.
+) -> list[Collected]:
+    """Return the pods that are due.
 
     Args:
         pods: all pods.
@@ -46,17 +60,20 @@ def decide(
         threshold: how many ended pods may stay; 0 for any number.
         now: the time.
     """
-    actions: list[Action] = []
+    found: list[Collected] = []
     for pod in pods:
         if node_of(pod) in gone_nodes:
-            actions += _end(pod, "PodGC: node no longer exists", now)
-        elif is_being_deleted(pod) and (not node_of(pod) or node_of(pod) in dead_nodes):
-            actions += _end(pod, "", now)
+            found.append(Collected(pod, "orphaned", _end(pod, "PodGC: node no longer exists", now)))
+        elif is_being_deleted(pod) and not node_of(pod):
+            found.append(Collected(pod, "unscheduled", _end(pod, "", now)))
+        elif is_being_deleted(pod) and node_of(pod) in dead_nodes:
+            found.append(Collected(pod, "out-of-service", _end(pod, "", now)))
     ended = [pod for pod in pods if is_terminal(pod) and not is_being_deleted(pod)]
     if threshold and len(ended) > threshold:
         ended.sort(key=_deletion_order)
-        actions += [Delete.of(PODS, pod, _NOW) for pod in ended[: len(ended) - threshold]]
-    return actions
+        oldest = ended[: len(ended) - threshold]
+        found += [Collected(pod, "terminated", [Delete.of(PODS, pod, _NOW)]) for pod in oldest]
+    return found
 
 
 def _deletion_order(pod: Object) -> tuple[bool, str, str]:
@@ -94,6 +111,18 @@ class Podgc(Plugin):
         """Build the loop."""
         self._threshold = self.settings(Settings).terminated_pod_gc_threshold
         self._missing: dict[str, float] = {}
+        self._deletions = Counter(
+            "pod_gc_collector_force_delete_pods",
+            "Number of pods that are being forcefully deleted since the Pod GC Controller started.",
+            _LABELS,
+        )
+        self._errors = Counter(
+            "pod_gc_collector_force_delete_pod_errors",
+            "Number of errors encountered when forcefully deleting the pods since the Pod GC Controller started.",
+            _LABELS,
+        )
+        self._metrics = ControllerMetrics(self._deletions, self._errors)
+        self._metrics.register(self.context)
         self._pods = self.informers.informer(PODS)
         self._nodes = self.informers.informer(NODES)
         self._pods.add_index("podgc/node", _by_node)
@@ -118,9 +147,29 @@ class Podgc(Plugin):
         self._missing = {name: self._missing.get(name, now) for name in missing}
         gone = {name for name, since in self._missing.items() if now - since >= QUARANTINE and self._is_gone(name)}
         dead = {name_of(node) for node in self._nodes.list() if _is_dead(node)}
-        perform(self.client, None, decide(pods, gone, dead, self._threshold, self.context.clock.now()))
+        self._collect(decide(pods, gone, dead, self._threshold, self.context.clock.now()))
         waits = [QUARANTINE - (now - since) for name, since in self._missing.items() if name not in gone]
         return max(0.0, min(waits)) if waits else None
+
+    def _collect(self, found: Sequence[Collected]) -> None:
+        """End each pod by itself: one that cannot be ended holds up no other, and is tried again.
+
+        Raises:
+            ApiError: a pod could not be ended.
+        """
+        failure: ApiError | None = None
+        for each in found:
+            labels = (namespace_of(each.pod), each.reason)
+            self._metrics.add(self._deletions, labels)
+            try:
+                perform(self.client, None, each.actions)
+            except NotFound:
+                continue  # it has gone already
+            except ApiError as error:
+                self._metrics.add(self._errors, labels)
+                failure = failure or error
+        if failure is not None:
+            raise failure
 
     def _is_gone(self, name: str) -> bool:
         """Ask the server: the cache alone is no reason to delete pods."""
