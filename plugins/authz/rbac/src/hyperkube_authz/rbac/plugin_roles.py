@@ -28,6 +28,8 @@ from hyperkube.plugin.loader import SeenPath, installed, installed_families, one
 
 FILE = "rbac"
 _CONTROLLERS = "controller"
+_LISTED_AGAIN = "cloud_controller"
+"""A group that lists some controllers once more, for a server that runs just these."""
 _USERS = {"scheduler": "system:kube-scheduler", "proxier": "system:kube-proxy"}
 _WITHIN_API_SERVER = frozenset({"admission", "api", "authn", "authz", "policy", "storage"})
 """Families whose plugins act as the API server itself and need no role."""
@@ -64,9 +66,10 @@ def _plugin_roles(_state: SeenPath) -> Sequence[PluginRole]:
     """Look for the files once for all API servers of a process."""
     with one_look():
         return tuple(
-            _role(family, entry, table)
+            _role(_CONTROLLERS if family == _LISTED_AGAIN else family, entry, table)
             for family in sorted(installed_families() - _WITHIN_API_SERVER)
             for entry in installed(family).values()
+            if not (family == _LISTED_AGAIN and entry.name in installed(_CONTROLLERS))
             if (table := read_data(entry, FILE).get(entry.name)) is not None
         )
 
