@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -21,8 +22,9 @@ from hyperkube.testing.waiting import eventually
 pytestmark = pytest.mark.skipif(bool(missing_for_docker()), reason=missing_for_docker())
 
 HYPERKUBE = Path(sys.executable).with_name("hyperkube")
-OBJECTS = Path(__file__).parent / "docker_objects"
-FOLDER = "/var/lib/hyperkube"
+OBJECTS = Path(__file__).parent / "docker_objects.yaml"
+CRI_ENDPOINT = "unix:///var/run/dockershim.sock"
+RUNTIME_FLAGS = ("network-plugin=cni", f"cni-bin-dir={CNI_PROGRAMS}", f"pod-infra-container-image={images.PAUSE}")
 
 
 @pytest.fixture(scope="module")
@@ -50,17 +52,14 @@ class TestContract(RuntimeContract):
 class OneMachine:
     """``hyperkube up`` on the node, and kubectl beside it; what `kubectl_streams` needs of a cluster."""
 
-    def __init__(self, node):
+    def __init__(self, node, folder, *flags):
         self.master = self.node = node
+        self.folder, self.flags = folder, flags
         self.start()
 
     def start(self):
-        self.up = self.node.start(
-            HYPERKUBE, "up", "--container-runtime=docker", f"--data-dir={FOLDER}",
-            "--kubelet-arg=network-plugin=cni", f"--kubelet-arg=cni-bin-dir={CNI_PROGRAMS}",
-            f"--kubelet-arg=pod-infra-container-image={images.PAUSE}",
-            "--kubelet-arg=eviction-hard=nodefs.available<1%",
-        )  # fmt: skip
+        low_disk = "--kubelet-arg=eviction-hard=nodefs.available<1%"
+        self.up = self.node.start(HYPERKUBE, "up", f"--data-dir={self.folder}", low_disk, *self.flags)
 
         def running():
             assert self.up.running(), self.up.output()
@@ -69,7 +68,7 @@ class OneMachine:
         eventually(running, 60, why="the cluster runs")
 
     def kubectl_line(self, *words):
-        return ["kubectl", f"--kubeconfig={FOLDER}/admin.kubeconfig", *words]
+        return ["kubectl", f"--kubeconfig={self.folder}/admin.kubeconfig", *words]
 
     def kubectl(self, *words, check=True, stdin=""):
         return self.node.run(*self.kubectl_line(*words), check=check, stdin=stdin)
@@ -92,9 +91,9 @@ class OneMachine:
 
 @pytest.fixture(scope="module")
 def machine(node):
-    machine = OneMachine(node)
-    for file in sorted(OBJECTS.glob("*.yaml")):
-        machine.kubectl("apply", "-f", "-", stdin=file.read_text())
+    kubelet_flags = [f"--kubelet-arg={flag}" for flag in RUNTIME_FLAGS]
+    machine = OneMachine(node, "/var/lib/hyperkube", "--container-runtime=docker", *kubelet_flags)
+    machine.kubectl("apply", "-f", "-", stdin=OBJECTS.read_text())
     yield machine
     machine.up.stop()
     node.dockerd.stop()
@@ -203,6 +202,20 @@ def test_what_a_pod_says_of_its_security_is_so_in_the_container(machine):
     assert [int(limit) for limit in limits.split()] == [10000, 32 << 20]
 
 
+def test_resize_in_place_reaches_the_cgroup(machine):
+    machine.kubectl("wait", "--for=condition=Ready", "pod/confined", "--timeout=60s")
+    before = machine.container("confined")["containerID"]
+    limits = {"limits": {"cpu": "200m", "memory": "64Mi"}, "requests": {"cpu": "200m", "memory": "64Mi"}}
+    patch = json.dumps({"spec": {"containers": [{"name": "c", "resources": limits}]}})
+
+    machine.kubectl("patch", "pod", "confined", "--subresource=resize", "--patch", patch)
+
+    files = [f"/sys/fs/cgroup/{file}" for file in ("cpu/cpu.cfs_quota_us", "memory/memory.limit_in_bytes")]
+    look = ("exec", "confined", "--", "cat", *files)
+    eventually(lambda: machine.kubectl(*look).stdout.split() == ["20000", str(64 << 20)], 30)
+    assert machine.container("confined")["containerID"] == before
+
+
 def test_too_much_memory_is_an_oom_kill(machine):
     state = eventually(lambda: machine.container("hungry").get("state", {}).get("terminated"), 60)
 
@@ -254,9 +267,32 @@ def test_a_killed_daemon_is_named_until_it_is_back(machine, node, web):
         return next(row for row in conditions if row["type"] == "Ready")
 
     node.dockerd.kill()
-    eventually(lambda: ready()["status"] == "False", 60, why="the node is not ready")
-    assert "DockerDaemonNotReady" in ready()["message"]
+    eventually(lambda: "DockerDaemonNotReady" in ready()["message"], 60, why="the node names the daemon")
+    assert ready()["status"] == "False"
 
     node.start_dockerd()
     eventually(lambda: ready()["status"] == "True", 60, why="the node is ready again")
     assert machine.containers() == before
+
+
+def test_another_kubelet_goes_through_the_socket_of_cri(machine, node):
+    machine.up.stop()
+    shim = node.start(HYPERKUBE, "kubelet", "--experimental-dockershim", *(f"--{flag}" for flag in RUNTIME_FLAGS))
+    eventually(node.path("/run/dockershim.sock").exists, why="the dockershim listens")
+    flags = ("--container-runtime=remote", f"--container-runtime-endpoint={CRI_ENDPOINT}")
+    other = OneMachine(node, "/var/lib/other", *flags)
+    other.kubectl("apply", "-f", "-", stdin=OBJECTS.read_text().partition("---")[0])
+    other.kubectl("rollout", "status", "deployment/web", "--timeout=60s")
+    name = other.kubectl("get", "pods", "-o", "jsonpath={.items[0].metadata.name}").stdout
+
+    assert other.kubectl("logs", name).stdout == "started\n"
+    assert http_get(node, other.get("pod", name)["status"]["podIP"]) == f"hello from {name}\n"
+    done = other.kubectl("exec", "-i", name, "--", "sh", "-c", "cat; exit 7", stdin="hello\n", check=False)
+    assert (done.stdout, done.returncode) == ("hello\n", 7)
+    screen, code = typed(other, "exec", "-it", name, "--", "sh", keys="tty; exit 3\n")
+    assert ("/dev/pts/0" in screen, code) == (True, 3)
+    with flowing(other, "port-forward", f"pod/{name}", "18080:80") as forward:
+        forward.has("Forwarding from 127.0.0.1:18080")
+        assert http_get(node, "127.0.0.1:18080") == f"hello from {name}\n"
+    for program in (other.up, shim):
+        program.stop()

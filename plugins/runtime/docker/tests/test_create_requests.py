@@ -146,6 +146,10 @@ def test_limits_that_are_given():
     assert resource_limits({"cpu_shares": 0}) == {}
 
 
+def test_containers_with_a_limit_get_no_swap():
+    assert resource_limits({"memory_limit_in_bytes": 64}) == {"Memory": 64, "MemorySwap": 64}
+
+
 def test_mounts_are_bindings():
     mounts = [
         {"host_path": "/a", "container_path": "/b"},

@@ -1,7 +1,12 @@
 """Security contexts as Docker's options."""
 
 import pytest
-from hyperkube_runtime.docker.security_options import docker_user, security_host_config, security_options
+from hyperkube_runtime.docker.security_options import (
+    docker_user,
+    protected_paths,
+    security_host_config,
+    security_options,
+)
 
 from hyperkube.hookspecs.runtime import RuntimeFailed
 
@@ -67,12 +72,15 @@ def test_capabilities_groups_and_paths():
     made = security_host_config(context)
 
     assert (made["CapAdd"], made["CapDrop"], made["GroupAdd"]) == (["NET_ADMIN"], ["ALL"], ["1", "2"])
-    assert (made["ReadonlyRootfs"], made["Privileged"], made["MaskedPaths"]) == (True, False, ["/proc/kcore"])
-    assert "ReadonlyPaths" not in made
+    assert (made["ReadonlyRootfs"], made["Privileged"]) == (True, False)
+    assert protected_paths(context) == {"MaskedPaths": ["/proc/kcore"], "ReadonlyPaths": []}
 
 
 def test_nothing_is_masked_for_a_privileged_container():
-    made = security_host_config({"privileged": True, "masked_paths": ["/proc/kcore"]})
+    assert security_host_config({"privileged": True})["Privileged"]
+    assert protected_paths({"privileged": True, "masked_paths": ["/proc/kcore"]}) == {}
 
-    assert made["Privileged"]
-    assert "MaskedPaths" not in made
+
+def test_groups_of_the_image_cannot_be_left_out():
+    with pytest.raises(RuntimeFailed, match="supplementalGroupsPolicy must not be Strict"):
+        security_host_config({"supplemental_groups_policy": "Strict"})

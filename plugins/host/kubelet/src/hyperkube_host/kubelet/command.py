@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from hyperkube_host.kubelet.flags import FAMILIES, FLAGS, NAME
-from hyperkube_host.kubelet.options import KubeletOptions, is_configuration
+from hyperkube_host.kubelet.options import DOCKER, KubeletOptions, is_configuration
 
 from hyperkube.client.client import Client
 from hyperkube.command.lifecycle import Lifecycle, start_up, stop_signal
@@ -187,6 +187,26 @@ def run_local_pods(values: FlagValues) -> None:
     logging.getLogger("hyperkube.kubelet").info("started %d pods: %s", len(started), ", ".join(started))
 
 
+def run_dockershim(values: FlagValues) -> None:
+    """Start the runtime docker, which serves CRI, and the network plugin, and nothing else, until a signal.
+
+    Source: kubernetes 1.20 ``cmd/kubelet/app/server.go`` (RunDockershim).
+
+    Raises:
+        UsageError: Docker does not answer, or its socket of CRI cannot be made.
+    """
+    from hyperkube_host.kubelet.assembly import load_plugins
+
+    from hyperkube.machinery.clock import SystemClock
+
+    options = options_of(values.with_values({"container-runtime": DOCKER}))
+    with stop_signal() as stopped, Lifecycle() as life:
+        with start_up():
+            for host in load_plugins(options, None, SystemClock()).hosts:
+                life.start(f"the plugins of family {host.family}", host)
+        stopped.wait()
+
+
 def run(values: FlagValues) -> None:
     """Run pods until a signal."""
     from hyperkube_lib.component_base.oom import set_oom_score
@@ -196,6 +216,9 @@ def run(values: FlagValues) -> None:
     set_oom_score(values["oom-score-adj"])
     if values["runonce"]:
         run_local_pods(values)
+        return
+    if values["experimental-dockershim"]:
+        run_dockershim(values)
         return
     options = options_of(values)
     with stop_signal() as stopped, Lifecycle() as life:

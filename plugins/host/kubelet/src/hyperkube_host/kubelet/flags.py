@@ -131,6 +131,12 @@ FLAGS = (
     *section(
         "Runtime",
         Flag("container-runtime", STRING, "", "runtime plugin; remote with a CRI socket, else the bundle's"),
+        Flag(
+            "experimental-dockershim",
+            BOOL,
+            False,
+            "start the runtime docker with its CRI server, and no kubelet for it",
+        ),
         Flag("runtime-request-timeout", DURATION, "2m0s", "timeout of calls to the runtime"),
         Flag("container-runtime-endpoint", STRING, "", "CRI socket; one of the usual places unless given"),
         Flag("image-service-endpoint", STRING, "", "CRI socket for images; the runtime's unless given"),

@@ -17,7 +17,7 @@ from hyperkube.plugin.defaults import default_plugin
 from hyperkube.plugin.flags import FlagValues
 from hyperkube.plugin.loader import PluginNotFound, installed
 
-REMOTE = "remote"
+REMOTE, DOCKER = "remote", "docker"
 RUNTIME_SOCKETS = ("/run/containerd/containerd.sock", "/run/crio/crio.sock", "/run/cri-dockerd.sock")
 """Where runtimes listen; the first that is there is used by a kubelet that is given no other."""
 AUTHORIZATION_MODES = ("Webhook", "AlwaysAllow")

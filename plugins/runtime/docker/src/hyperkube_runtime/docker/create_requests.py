@@ -24,6 +24,7 @@ from hyperkube_runtime.docker.names import (
 from hyperkube_runtime.docker.security_options import (
     container_namespaces,
     docker_user,
+    protected_paths,
     refuse_user_namespace,
     sandbox_namespaces,
     security_host_config,
@@ -129,6 +130,7 @@ def container_request(config: Config, sandbox_config: Config, sandbox_id: str, n
         "Healthcheck": {"Test": ["NONE"]},
         "HostConfig": {
             **security_host_config(context),
+            **protected_paths(context),
             **container_namespaces(context.get("namespace_options", {}), sandbox_id),
             **_common_host_config(sandbox_config.get("linux", {}).get("cgroup_parent", ""), node),
             **resource_limits(resources),
@@ -159,7 +161,9 @@ def resource_limits(resources: Config) -> dict[str, Any]:
         "CpusetCpus": "cpuset_cpus",
         "CpusetMems": "cpuset_mems",
     }
-    return {name: resources[field] for name, field in fields.items() if resources.get(field)}
+    made = {name: resources[field] for name, field in fields.items() if resources.get(field)}
+    # Docker's own choice would be as much swap as memory, and would then stand in the way of an update.
+    return {"MemorySwap": made["Memory"], **made} if "Memory" in made else made
 
 
 def mount_bindings(mounts: Iterable[Config]) -> list[str]:

@@ -27,12 +27,18 @@ class DockerImages:
             rows = self._engine.images()
         except EngineFailed as error:
             raise RuntimeFailed(str(error)) from error
-        return [image_of(row, self._sandbox_image) for row in rows]
+        of_sandboxes = self._find(self._sandbox_image)
+        pinned = "" if of_sandboxes is None else of_sandboxes["Id"]
+        return [image_of(row, pinned) for row in rows]
 
     def image(self, reference: str) -> Image | None:
         """Return one image, or None."""
+        found = self._find(reference)
+        return None if found is None else image_of(found)
+
+    def _find(self, reference: str) -> Json | None:
         try:
-            return image_of(self._engine.image(reference), self._sandbox_image)
+            return self._engine.image(reference)
         except EngineFailed as error:
             if error.is_not_found:
                 return None
@@ -69,13 +75,10 @@ class DockerImages:
 
     def remove_image(self, image_id: str) -> None:
         """Remove an image with all its names: Docker keeps one that has several when it is asked for by its id."""
+        found = self._find(image_id)
+        if found is None:
+            return
         try:
-            try:
-                found = self._engine.image(image_id)
-            except EngineFailed as error:
-                if error.is_not_found:
-                    return
-                raise
             names = _names(found, "RepoTags") or _names(found, "RepoDigests")
             for reference in names or [image_id]:
                 self._engine.remove_image(reference)
@@ -88,18 +91,17 @@ class DockerImages:
         return sum(image.size for image in self.images())
 
 
-def image_of(found: Json, sandbox_image: str) -> Image:
-    """Return a row of Docker's list, or its description of one image."""
+def image_of(found: Json, pinned: str = "") -> Image:
+    """Return a row of Docker's list, or its description of one image; the one whose id is `pinned` is kept."""
     user = str((found.get("Config") or {}).get("User", "")).partition(":")[0]
-    tags = _names(found, "RepoTags")
     return Image(
         id=found["Id"],
-        tags=tags,
+        tags=_names(found, "RepoTags"),
         digests=_names(found, "RepoDigests"),
         size=int(found.get("VirtualSize") or found.get("Size") or 0),
         uid=int(user) if user.isdecimal() else None,
         username="" if user.isdecimal() else user,
-        pinned=sandbox_image in tags,
+        pinned=found["Id"] == pinned,
     )
 
 

@@ -29,8 +29,10 @@ def security_host_config(context: Config) -> dict[str, Any]:
     """Return the part of ``HostConfig`` that is of a security context: all but namespaces.
 
     Raises:
-        RuntimeFailed: a profile that cannot be read.
+        RuntimeFailed: a profile that cannot be read, or a policy that Docker does not have.
     """
+    if context.get("supplemental_groups_policy") == "Strict":
+        raise RuntimeFailed("Docker merges the groups of pods and images: supplementalGroupsPolicy must not be Strict")
     capabilities = context.get("capabilities", {})
     made: dict[str, Any] = {
         "Privileged": bool(context.get("privileged")),
@@ -40,11 +42,15 @@ def security_host_config(context: Config) -> dict[str, Any]:
         "CapDrop": list(capabilities.get("drop_capabilities", ())),
         "SecurityOpt": security_options(context),
     }
-    if not made["Privileged"]:  # Docker's own defaults hold unless the paths are given, as an empty list too
-        for name, field in (("MaskedPaths", "masked_paths"), ("ReadonlyPaths", "readonly_paths")):
-            if field in context:
-                made[name] = list(context[field])
     return made
+
+
+def protected_paths(context: Config) -> dict[str, list[str]]:
+    """Return the part of ``HostConfig`` about a container's ``/proc``: none are protected unless CRI names them."""
+    if context.get("privileged"):
+        return {}
+    fields = {"MaskedPaths": "masked_paths", "ReadonlyPaths": "readonly_paths"}
+    return {name: list(context.get(field, ())) for name, field in fields.items()}
 
 
 def security_options(context: Config) -> list[str]:
