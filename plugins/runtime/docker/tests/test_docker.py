@@ -132,6 +132,27 @@ def test_the_network_of_a_sandbox_that_docker_lost_is_taken_down(rig, network):
     assert not list(rig.runtime.sandboxes())
 
 
+def test_a_sandbox_that_was_never_connected_is_not_ready(rig, network):
+    sandbox = rig.sandbox()
+    path = rig.folder / "state" / "sandbox" / sandbox
+    path.write_text(path.read_text().replace('"10.0.0.2", "fd00::2"', ""))
+
+    after = rig.again()
+    after.runtime.use_network("small", network)
+
+    (listed,), ((told,), _) = after.runtime.sandboxes(), after.runtime.pod("u")
+    assert (listed.ready, told.ready, told.ips) == (False, False, ())
+
+
+def test_a_sandbox_whose_resolver_file_cannot_be_written_is_stopped(rig):
+    rig.engine.resolver_file = "/no/such/folder/resolv.conf"
+
+    with pytest.raises(RuntimeFailed, match='rewrite resolv.conf failed for pod "web"'):
+        rig.sandbox(dns_config={})
+
+    assert [sandbox.ready for sandbox in rig.runtime.sandboxes()] == [False]
+
+
 def test_what_a_network_holds_for_no_sandbox_is_garbage(rig, network):
     sandbox = rig.sandbox()
 

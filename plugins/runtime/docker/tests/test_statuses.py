@@ -12,6 +12,7 @@ def described(**state):
     return {
         "Id": "c", "Name": "/k8s_app_web_shop_u_4", "Created": "1970-01-01T00:00:01Z", "Image": "sha256:1",
         "Config": {"Image": "sha256:1", "Labels": {"io.kubernetes.sandbox.id": "s"}},
+        "HostConfig": {"Memory": 64, "CpuQuota": 0, "CpuShares": 2, "OomScoreAdj": 10},
         "State": {"Running": False, "ExitCode": 0, "StartedAt": NEVER, "FinishedAt": NEVER, **state},
         "Mounts": [{"Source": "/a", "Destination": "/b", "RW": True}, {"Source": "/c", "Destination": "/d"}],
     }  # fmt: skip
@@ -59,6 +60,7 @@ def test_a_container_tells_its_pod_image_and_mounts():
 
     assert (status.name, status.attempt, status.sandbox_id) == ("app", 4, "s")
     assert (status.image, status.image_id, status.image_ref) == ("app:1", "sha256:1", "docker-pullable://app@sha256:2")
+    assert status.resources == {"linux": {"memory_limit_in_bytes": 64, "cpu_shares": 2, "oom_score_adj": 10}}
     assert [dict(mount) for mount in status.mounts] == [
         {"container_path": "/b", "host_path": "/a"},
         {"container_path": "/d", "host_path": "/c", "readonly": True},

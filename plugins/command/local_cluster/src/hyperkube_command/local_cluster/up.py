@@ -85,7 +85,7 @@ Examples:
     "--container-runtime",
     default="process",
     show_default=True,
-    help="container runtime plugin of the node; remote for containerd or CRI-O",
+    help="container runtime plugin of the node; remote for containerd or CRI-O, docker",
 )
 @click.option(
     "--container-runtime-endpoint", default="", show_default="the plugin's", help="socket of the container runtime"

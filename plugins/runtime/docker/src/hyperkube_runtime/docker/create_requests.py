@@ -36,6 +36,16 @@ from hyperkube.machinery.record import Record
 SHM_BYTES = 64 << 20
 SANDBOX_OOM_SCORE_ADJ = -998
 SANDBOX_CPU_SHARES = 2
+LIMITS = {
+    "Memory": "memory_limit_in_bytes",
+    "MemorySwap": "memory_swap_limit_in_bytes",
+    "CpuShares": "cpu_shares",
+    "CpuQuota": "cpu_quota",
+    "CpuPeriod": "cpu_period",
+    "CpusetCpus": "cpuset_cpus",
+    "CpusetMems": "cpuset_mems",
+}
+"""Docker's name of a limit → CRI's."""
 _PROPAGATION = {"PROPAGATION_HOST_TO_CONTAINER": "rslave", "PROPAGATION_BIDIRECTIONAL": "rshared"}
 
 
@@ -152,16 +162,7 @@ def resource_limits(resources: Config) -> dict[str, Any]:
 
     Huge pages and ``unified`` are left to the pod's own cgroup, which the kubelet keeps: Docker has no words for them.
     """
-    fields = {
-        "Memory": "memory_limit_in_bytes",
-        "MemorySwap": "memory_swap_limit_in_bytes",
-        "CpuShares": "cpu_shares",
-        "CpuQuota": "cpu_quota",
-        "CpuPeriod": "cpu_period",
-        "CpusetCpus": "cpuset_cpus",
-        "CpusetMems": "cpuset_mems",
-    }
-    made = {name: resources[field] for name, field in fields.items() if resources.get(field)}
+    made = {name: resources[field] for name, field in LIMITS.items() if resources.get(field)}
     # Docker's own choice would be as much swap as memory, and would then stand in the way of an update.
     return {"MemorySwap": made["Memory"], **made} if "Memory" in made else made
 

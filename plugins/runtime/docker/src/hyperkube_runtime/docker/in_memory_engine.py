@@ -1,4 +1,4 @@
-"""A daemon in memory, for tests: containers that run until they are stopped, commands that echo their input."""
+"""A daemon in memory, for tests: containers that run until they are stopped, commands that say their own words."""
 
 from __future__ import annotations
 

@@ -68,10 +68,14 @@ class DockerSandboxes:
             found = self._engine.inspect(sandbox_id)
         except EngineFailed as error:
             raise RuntimeFailed(f'failed to start sandbox container for pod "{name}": {error}') from error
-        if "dns_config" in config:  # also an empty one: Docker would fill in servers of its own
-            self._rewrite_resolver(name, found, config["dns_config"])
-        if not checkpoint.host_network:
-            self._connect(sandbox_id, checkpoint, found)
+        try:
+            if "dns_config" in config:  # also an empty one: Docker would fill in servers of its own
+                self._rewrite_resolver(name, found, config["dns_config"])
+            if not checkpoint.host_network:
+                self._connect(sandbox_id, checkpoint, found)
+        except RuntimeFailed:
+            self._stop_container(sandbox_id, GRACE_SECONDS)
+            raise
         return sandbox_id
 
     def _rewrite_resolver(self, name: str, found: Json, dns: Config) -> None:
@@ -88,7 +92,6 @@ class DockerSandboxes:
             ips = self.network.setup(request).ips
         except NetworkFailed as error:
             text = f'failed to set up sandbox container "{sandbox_id}" network for pod "{checkpoint.name}": {error}'
-            self._stop_container(sandbox_id, GRACE_SECONDS)
             raise RuntimeFailed(text) from error
         self._checkpoints.write(sandbox_id, replace(checkpoint, ips=ips))
 
@@ -144,7 +147,7 @@ class DockerSandboxes:
         # Docker is asked last: a sandbox that is just made has a container before it has a checkpoint.
         remembered = self._checkpoints.all().items()
         rows = listed(self._engine, {TYPE_LABEL: SANDBOX_TYPE})
-        found = [status for status in map(listed_sandbox, rows) if status is not None]
+        found = [self._with_network(status) for status in map(listed_sandbox, rows) if status is not None]
         there = {row["Id"] for row in rows}
         return found + [remembered_sandbox(one, checkpoint) for one, checkpoint in remembered if one not in there]
 
@@ -158,10 +161,19 @@ class DockerSandboxes:
         found = self._inspect(sandbox_id)
         if found is None:
             return None
-        if self.network is None:
-            return sandbox_status(found, bridge_addresses(found))
-        checkpoint = self._checkpoints.read(sandbox_id)
-        return sandbox_status(found, () if checkpoint is None else tuple(checkpoint.ips))
+        status = sandbox_status(found, bridge_addresses(found))
+        return None if status is None else self._with_network(status)
+
+    def _with_network(self, status: SandboxStatus) -> SandboxStatus:
+        """Return a sandbox with the addresses of its network; it is not ready before it has some.
+
+        A kubelet that was killed may have left one that runs and is connected to nothing.
+        """
+        if self.network is None or status.host_network:
+            return status
+        checkpoint = self._checkpoints.read(status.id)
+        ips = () if checkpoint is None else tuple(checkpoint.ips)
+        return replace(status, ips=ips, ready=status.ready and bool(ips))
 
     def namespace(self, sandbox_id: str) -> str:
         """Return the path of a running sandbox's network namespace.

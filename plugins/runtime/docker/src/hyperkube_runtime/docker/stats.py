@@ -46,7 +46,7 @@ def container_stats(status: ContainerStatus, told: Json, writable_bytes: int, do
             "annotations": dict(status.annotations),
         },
         "cpu": {"timestamp": time, "usage_core_nano_seconds": _value(_cpu(told))},
-        "memory": {"timestamp": time, **{name: _value(figure) for name, figure in figures.items()}},
+        "memory": {"timestamp": time, **{name: _value(number) for name, number in figures.items()}},
         "writable_layer": {
             "timestamp": time,
             "fs_id": {"mountpoint": docker_root},

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from hyperkube_runtime.docker.checkpoints import SandboxCheckpoint
+from hyperkube_runtime.docker.create_requests import LIMITS
 from hyperkube_runtime.docker.engine import Json
 from hyperkube_runtime.docker.names import LOG_PATH_LABEL, SANDBOX_ID_LABEL, cri_labels, parse_name
 
@@ -142,9 +143,16 @@ def container_status(found: Json, image: Json) -> ContainerStatus | None:
         log_path=docker_labels.get(LOG_PATH_LABEL, ""),
         labels=labels,
         annotations=annotations,
+        resources={"linux": _limits(found["HostConfig"])},
         mounts=tuple(_mount(entry) for entry in found.get("Mounts") or ()),
         **_outcome(found),
     )
+
+
+def _limits(host_config: Json) -> dict[str, Any]:
+    """Return the ``LinuxContainerResources`` that a container has: by them the kubelet sees that a resize is done."""
+    made = {field: host_config[name] for name, field in LIMITS.items() if host_config.get(name)}
+    return {**made, "oom_score_adj": int(host_config.get("OomScoreAdj") or 0)}
 
 
 def _outcome(found: Json) -> dict[str, Any]:
