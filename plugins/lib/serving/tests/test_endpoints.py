@@ -25,7 +25,7 @@ def endpoints():
     registry = CollectorRegistry()
     Counter("requests", "How many.", registry=registry).inc(3)
     made = ServerEndpoints(
-        metrics=registry,
+        metrics=lambda: registry,
         version={"major": "1", "gitVersion": "v1.36.0"},
         configz={"kubeletconfig": {"maxPods": 110}, "made": lambda: {"late": True}},
         paths=lambda: ["/api/v1"],

@@ -31,7 +31,7 @@ def proxy_endpoints(proxy: Proxy, options: ProxyOptions, collectors: Sequence[Co
     """
     return ServerEndpoints(
         configz={CONFIGURATION: to_object(options.values)},
-        metrics=registry_of(Release(), FeatureGates(options.gates, locked_gates), proxy.metrics, *collectors),
+        metrics=lambda: registry_of(Release(), FeatureGates(options.gates, locked_gates), proxy.metrics, *collectors),
         paths=lambda: [MODE_PATH],
         profiling=options.profiling,
     )

@@ -68,7 +68,7 @@ def scheduler_endpoints(
     """
     endpoints = ServerEndpoints(
         configz={"componentconfig": scheduler.configuration},
-        metrics=scheduler.metrics.registry(Leadership(scheduler.leads), *collectors),
+        metrics=lambda: scheduler.metrics.registry(Leadership(scheduler.leads), *collectors),
         profiling=options.profiling,
         set_verbosity=_set_verbosity,
     )

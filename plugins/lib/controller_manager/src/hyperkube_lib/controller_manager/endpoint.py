@@ -69,7 +69,7 @@ def manager_endpoints(
 
     endpoints = ServerEndpoints(
         configz={manager.spec.configuration: manager.configuration},
-        metrics=registry(manager, collectors),
+        metrics=lambda: registry(manager, collectors),
         profiling=options.profiling,
         set_verbosity=_set_verbosity,
     )

@@ -6,6 +6,7 @@ application that is built with the first request that needs it.
 
 from __future__ import annotations
 
+import functools
 import logging
 import threading
 from collections.abc import Callable, Iterable, Mapping
@@ -37,7 +38,7 @@ class ServerEndpoints:
         *,
         logger: logging.Logger | None = None,
         clock: Clock | None = None,
-        metrics: CollectorRegistry | None = None,
+        metrics: Callable[[], CollectorRegistry] | None = None,
         version: Mapping[str, str] | None = None,
         configz: Mapping[str, Object | Callable[[], Object]] | None = None,
         paths: Callable[[], Iterable[str]] | None = None,
@@ -49,7 +50,7 @@ class ServerEndpoints:
         Args:
             logger: for failing checks.
             clock: for profiles.
-            metrics: the server's registry, for ``/metrics``.
+            metrics: makes the server's registry when ``/metrics`` is first read: its library costs a start 0.1 s.
             version: what ``/version`` says.
             configz: names of ``/configz`` with their values, or what makes them.
             paths: the server's own paths, for the index at ``/``.
@@ -58,7 +59,7 @@ class ServerEndpoints:
         """
         self.logger = logger or logging.getLogger("hyperkube.serving")
         self.clock = clock or SystemClock()
-        self.metrics = metrics
+        self.metrics = metrics and functools.cache(metrics)
         self.version = version
         self.configz = dict(configz or {})
         self.profiling = profiling
@@ -153,7 +154,8 @@ def build_app(endpoints: ServerEndpoints) -> Flask:
     if endpoints.configz:
         app.add_url_rule("/configz", "configz", endpoints.configuration)
     if endpoints.metrics is not None:
-        app.add_url_rule("/metrics", "metrics", lambda: _metrics(endpoints.metrics))
+        made = endpoints.metrics
+        app.add_url_rule("/metrics", "metrics", lambda: _metrics(made()))
     if endpoints.profiling:
         _add_profiling(app, endpoints.clock)
     if endpoints.set_verbosity is not None:
