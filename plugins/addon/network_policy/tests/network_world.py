@@ -112,6 +112,11 @@ class World:
         done = subprocess.run(command, input=text, capture_output=True, text=True, check=False, timeout=SECONDS)
         assert done.returncode == 0, f"{done.stderr}\n{text}"
 
+    def shown(self, *words):
+        """Return what a program on the router prints."""
+        command = ["ip", "netns", "exec", f"{self._prefix}router", *words]
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=SECONDS).stdout
+
     def _listen(self):
         made = []
         for version, family in ((4, socket.AF_INET), (6, socket.AF_INET6)):

@@ -5,6 +5,7 @@ import threading
 from hyperkube_addon.network_policy import NetworkPolicies
 from hyperkube_addon.network_policy import addon as module
 from hyperkube_addon.network_policy.addon import NETWORK_POLICIES
+from hyperkube_addon.network_policy.table import NAME
 
 from hyperkube.client.fake import FakeClient
 from hyperkube.client.informer import InformerFactory
@@ -54,8 +55,10 @@ def test_the_rules_follow_the_policies(monkeypatch):
     assert applied[0] == applied[1], "what is refused is tried again"
     client.create(NETWORK_POLICIES, POLICY, "default")
     eventually(lambda: "10.0.0.7 : jump ingress-" in applied[-1])
+    assert "delete table" not in applied[-1], "only what changed is sent"
     client.delete(NETWORK_POLICIES, "deny", "default")
-    eventually(lambda: applied[-1] == applied[0])
+    eventually(lambda: f"delete element {NAME} ingress4 {{ 10.0.0.7 }}" in applied[-1])
+    client.create(PODS, {**POD, "metadata": {"name": "other", "namespace": "default"}}, "default")
     addon.close()
     thread.join(10)
     informers.stop()

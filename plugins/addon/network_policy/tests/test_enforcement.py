@@ -7,7 +7,8 @@ import socket
 
 import pytest
 from hyperkube_addon.network_policy.resolution import Cluster, isolations, pod_of
-from hyperkube_addon.network_policy.ruleset import removal, ruleset
+from hyperkube_addon.network_policy.ruleset import ruleset
+from hyperkube_addon.network_policy.table import NAME, difference, removal, whole
 from network_world import CELLS, SECONDS, World, address, in_block
 
 pytestmark = [
@@ -115,11 +116,19 @@ def is_allowed(policies, cell):
 @pytest.fixture(scope="module")
 def world():
     with World() as made:
+        made.table = None
         yield made
 
 
+def put(world, policies):
+    """Change the rules as the addon does: what differs from the test before."""
+    wanted = ruleset(isolations(CLUSTER, policies))
+    world.apply(whole(wanted) if world.table is None else difference(world.table, wanted))
+    world.table = wanted
+
+
 def judge(world, policies, cells=CELLS):
-    world.apply(ruleset(isolations(CLUSTER, policies)))
+    put(world, policies)
     expected = {cell for cell in cells if is_allowed(policies, cell)}
     reached = world.reached(cells, expected)
     assert reached == expected
@@ -152,7 +161,7 @@ DENY = [policy("ingress", None, None), policy("ingress", None, None, "b")]
 
 
 def test_connections_go_on_when_policies_change_and_no_gap_opens(world):
-    world.apply(ruleset([]))
+    put(world, [])
     server = world.within("b-db", lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
     with server:
         server.bind(("0.0.0.0", 7000))
@@ -167,12 +176,12 @@ def test_connections_go_on_when_policies_change_and_no_gap_opens(world):
             known.send(b"first")
             server.sendto(b"answer", server.recvfrom(64)[1])
             assert known.recv(64) == b"answer"
-            world.apply(ruleset(isolations(CLUSTER, DENY)))
+            put(world, DENY)
 
             for number in range(20):
                 more = [*DENY, policy("ingress", PEERS["namespace"], PORTS["number"])][: 2 + number % 2]
                 stranger.send(b"stranger")
-                world.apply(ruleset(isolations(CLUSTER, more)))
+                put(world, more)
                 stranger.send(b"stranger")
             known.send(b"last")
 
@@ -180,17 +189,35 @@ def test_connections_go_on_when_policies_change_and_no_gap_opens(world):
 
 
 def test_a_transaction_that_fails_leaves_the_old_rules(world):
-    world.apply(ruleset(isolations(CLUSTER, DENY)))
+    put(world, DENY)
 
     with pytest.raises(AssertionError, match="Error"):
-        world.apply(ruleset([]) + "add rule inet no-such-table chain drop\n")
+        world.apply(difference(world.table, ruleset([])) + "add rule inet no-such-table chain drop\n")
 
     cells = [cell for cell in CELLS if cell.source == "outside"]
     assert world.reached(cells, set()) == set()
 
 
+def test_changes_come_to_the_same_as_a_table_written_anew(world):
+    def listed():
+        return world.shown("nft", "-s", "list", "table", *NAME.split())
+
+    for direction, peers, ports in MATRICES[::7]:
+        put(world, [*DENY, policy(direction, PEERS[peers], PORTS[ports])])
+        changed = listed()
+        world.apply(whole(world.table))
+        assert _sorted(changed) == _sorted(listed())
+
+
+def _sorted(text):
+    """Return the listing's objects, and the elements in each, in a fixed order: nftables has them as they were made."""
+    body = "\n".join(text.strip().splitlines()[1:-1])
+    return sorted(sorted(part.replace(",", " ").split()) for part in body.split("\n\n"))
+
+
 def test_removal_leaves_nothing(world):
     world.apply(removal())
+    world.table = None
 
     cells = [cell for cell in CELLS if cell.source == "outside"]
     assert world.reached(cells, cells) == set(cells)

@@ -1,4 +1,4 @@
-"""The addon: watches policies, pods and namespaces, and gives the kernel each new set of rules at once.
+"""The addon: watches policies, pods and namespaces, and gives the kernel each change of the rules at once.
 
 It guards the pods of one node, or, told no node, of every one whose traffic passes this machine. A set of rules that
 the kernel refuses leaves the old one whole, and is tried again.
@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hyperkube_addon.network_policy.resolution import Cluster, Pod, isolations, pod_of
-from hyperkube_addon.network_policy.ruleset import TABLE, removal, ruleset
+from hyperkube_addon.network_policy.ruleset import ruleset
+from hyperkube_addon.network_policy.table import NAME, Table, difference, removal, whole
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.kinds.resources import NAMESPACES, PODS
@@ -67,7 +68,7 @@ class NetworkPolicies(Plugin):
         if shutil.which("nft") is None:
             raise UsageError("addon 'network-policy' needs the program 'nft' (Debian's package nftables)")
         # Not replaced yet: what an earlier run may have left stays in force until the policies are known.
-        error = apply(f"add table {TABLE}\n")
+        error = apply(f"add table {NAME}\n")
         if error:
             raise UsageError(f"addon 'network-policy' may not use nftables here: {error}")
 
@@ -81,20 +82,20 @@ class NetworkPolicies(Plugin):
         # A `close` that comes now finds the informers, an earlier one is seen here.
         if self._stopped.is_set() or not all(informer.wait_synced() for informer in self._informers):
             return
-        applied = ""
+        applied: Table | None = None
         while not self._stopped.is_set():
             self._changed.clear()
-            text = self._text(policies, pods, namespaces)
-            if text != applied:
-                error = apply(text)
-                if error:
-                    self.context.logger.error("network policies stay as they were: %s", error)
-                    self.context.clock.wait(self._stopped, RETRY_SECONDS)
-                    continue
-                applied = text
+            wanted = self._wanted(policies, pods, namespaces)
+            error = self._put(applied, wanted)
+            if error:
+                self.context.logger.error("network policies stay as they were: %s", error)
+                self.context.clock.wait(self._stopped, RETRY_SECONDS)
+                applied = None  # the kernel has something else than is known here: all is sent
+                continue
+            applied = wanted
             self.context.clock.wait(self._changed, None)
             self.context.clock.wait(self._stopped, PAUSE_SECONDS)
-        if applied and not self._settings.keep_rules:
+        if applied is not None and not self._settings.keep_rules:
             apply(removal())
 
     def close(self) -> None:
@@ -117,7 +118,13 @@ class NetworkPolicies(Plugin):
             )
         return self._informers
 
-    def _text(self, policies: Informer, pods: Informer, namespaces: Informer) -> str:
+    @staticmethod
+    def _put(applied: Table | None, wanted: Table) -> str:
+        """Bring the kernel from what was applied to what is wanted; return why it could not be, as `apply`."""
+        text = whole(wanted) if applied is None else difference(applied, wanted)
+        return apply(text) if text else ""
+
+    def _wanted(self, policies: Informer, pods: Informer, namespaces: Informer) -> Table:
         labels = {obj["metadata"]["name"]: obj["metadata"].get("labels") or {} for obj in namespaces.list()}
         found = [pod for pod in map(pod_of, pods.list()) if pod is not None]
         self._tell_of_loopback(found)

@@ -1,4 +1,4 @@
-"""The text of the node's rules: one table for both IP families, replaced as a whole in one transaction.
+"""The node's rules: one table for both IP families.
 
 A map leads from a pod's address to the chain of its policies; there, what is allowed returns and all else is dropped.
 First the source's egress is asked, then the destination's ingress. Connections that were allowed once go on, and a pod
@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import hashlib
 import ipaddress
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from hyperkube_addon.network_policy.resolution import Block, Direction, Isolation, Place, Port, Rule
+from hyperkube_addon.network_policy.table import Elements, Table
 
-TABLE = "inet hyperkube-network-policy"
 PRIORITY = -5
 """Before the chains in which others accept traffic; addresses are translated by then."""
 
@@ -29,33 +29,30 @@ class _Family(NamedTuple):
 FAMILIES = (_Family(4, "ip", "ipv4_addr"), _Family(6, "ip6", "ipv6_addr"))
 
 
-def removal() -> str:
-    """Return the transaction that leaves nothing."""
-    return f"add table {TABLE}\ndelete table {TABLE}\n"
-
-
-def ruleset(isolations: Sequence[Isolation]) -> str:
-    """Return the transaction that puts these rules in the place of all earlier ones."""
-    lines = [f"add table {TABLE}", f"delete table {TABLE}", f"table {TABLE} {{"]
-    for isolation in isolations:
-        lines += _chain(isolation)
+def ruleset(isolations: Sequence[Isolation]) -> Table:
+    """Return all rules that these isolations need."""
+    elements: dict[str, Elements] = {}
+    chains = {chain_name(isolation): tuple(_chain(isolation, elements)) for isolation in isolations}
     for family in FAMILIES:
         everyone = dict.fromkeys(a for isolation in isolations for a in _of(family, isolation.addresses))
-        lines += _set(f"self{family.number}", f"{family.type} . {family.type}", (f"{a} . {a}" for a in everyone))
+        pairs = dict.fromkeys((f"{address} . {address}" for address in everyone), "")
+        elements[f"self{family.number}"] = Elements("set", f"{family.type} . {family.type}", pairs)
         for direction in Direction:
             leads = {
-                address: chain_name(isolation)
+                address: f"jump {chain_name(isolation)}"
                 for isolation in isolations
                 if isolation.direction is direction
                 for address in _of(family, isolation.addresses)
             }
-            lines += _verdicts(f"{direction.value.lower()}{family.number}", family, leads)
-    lines += [" chain forward {", f"  type filter hook forward priority {PRIORITY};"]
-    lines += ["  ct state established,related accept"]
-    lines += [f"  {f.word} saddr . {f.word} daddr @self{f.number} accept" for f in FAMILIES]
-    lines += [f"  {f.word} saddr vmap @egress{f.number}" for f in FAMILIES]
-    lines += [f"  {f.word} daddr vmap @ingress{f.number}" for f in FAMILIES]
-    return "\n".join([*lines, " }", "}", ""])
+            name = f"{direction.value.lower()}{family.number}"
+            elements[name] = Elements("map", f"{family.type} : verdict", leads)
+    forward = (
+        "ct state established,related accept",
+        *(f"{family.word} saddr . {family.word} daddr @self{family.number} accept" for family in FAMILIES),
+        *(f"{family.word} saddr vmap @egress{family.number}" for family in FAMILIES),
+        *(f"{family.word} daddr vmap @ingress{family.number}" for family in FAMILIES),
+    )
+    return Table(elements, chains, forward, f"type filter hook forward priority {PRIORITY};")
 
 
 def chain_name(isolation: Isolation) -> str:
@@ -64,7 +61,8 @@ def chain_name(isolation: Isolation) -> str:
     return f"{isolation.direction.value.lower()}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
-def _chain(isolation: Isolation) -> Iterator[str]:
+def _chain(isolation: Isolation, elements: dict[str, Elements]) -> Iterator[str]:
+    """Yield the rules of a chain, and put the sets that they name into `elements`."""
     name = chain_name(isolation)
     rules: list[str] = []
     for number, rule in enumerate(isolation.rules):
@@ -73,17 +71,14 @@ def _chain(isolation: Isolation) -> Iterator[str]:
             peers = list(_peers(rule, family, isolation.direction, f"{prefix}-peers"))
             ports = list(_ports(rule, family, f"{prefix}-ports"))
             if rule.addresses and not rule.anyone:
-                yield from _set(f"{prefix}-peers", family.type, _of(family, rule.addresses))
+                elements[f"{prefix}-peers"] = _set(family.type, _of(family, rule.addresses))
             if rule.places and not rule.every_port:
                 kinds = f"{family.type} . inet_proto . inet_service"
-                yield from _set(f"{prefix}-ports", kinds, _elements(family, rule.places))
-            rules += [" ".join(filter(None, ("  ", peer, port, "return"))) for peer in peers for port in ports]
-    comment = ", ".join(isolation.policies)
-    yield f" chain {name} {{"
-    yield f'  comment "{comment[:120]}"'
-    yield from (f"  {' '.join(rule.split())}" for rule in dict.fromkeys(rules))
-    yield "  drop"
-    yield " }"
+                elements[f"{prefix}-ports"] = _set(kinds, _elements(family, rule.places))
+            rules += [" ".join(filter(None, (peer, port, "return"))) for peer in peers for port in ports]
+    yield from dict.fromkeys(rules)
+    policies = ", ".join(isolation.policies)
+    yield f'drop comment "{policies[:120]}"'
 
 
 def _peers(rule: Rule, family: _Family, direction: Direction, name: str) -> Iterator[str]:
@@ -146,19 +141,8 @@ def _elements(family: _Family, places: Iterable[Place]) -> Iterator[str]:
             yield f"{place.address} . {place.protocol} . {place.port}"
 
 
-def _set(name: str, kinds: str, elements: Iterable[str]) -> Iterator[str]:
-    listed = list(elements)
-    yield f" set {name} {{ type {kinds};"
-    if listed:
-        yield f"  elements = {{ {', '.join(listed)} }}"
-    yield " }"
-
-
-def _verdicts(name: str, family: _Family, leads: Mapping[str, str]) -> Iterator[str]:
-    yield f" map {name} {{ type {family.type} : verdict;"
-    if leads:
-        yield f"  elements = {{ {', '.join(f'{address} : jump {chain}' for address, chain in leads.items())} }}"
-    yield " }"
+def _set(kinds: str, elements: Iterable[str]) -> Elements:
+    return Elements("set", kinds, dict.fromkeys(elements, ""))
 
 
 def _of(family: _Family, addresses: Iterable[str]) -> Iterator[str]:
