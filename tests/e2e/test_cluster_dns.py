@@ -1,13 +1,35 @@
-"""Names of a local cluster: what glibc finds from within a pod, and what anybody may ask."""
+"""Names of a local cluster: what glibc and musl find from within a pod, and what anybody may ask."""
 
 from __future__ import annotations
 
+import shutil
 import socket
+import subprocess
 
 import pytest
 from local_cluster import eventually
 
 ZONE = "cluster.local"
+
+
+ASKER = """
+#include <netdb.h>
+#include <stdio.h>
+#include <string.h>
+#include <arpa/inet.h>
+
+int main(int count, char **names) {
+    for (int i = 1; i < count; i++) {
+        struct addrinfo hints, *found;
+        char text[64] = "nothing";
+        memset(&hints, 0, sizeof hints);
+        hints.ai_family = AF_INET;
+        if (!getaddrinfo(names[i], 0, &hints, &found))
+            inet_ntop(AF_INET, &((struct sockaddr_in *)found->ai_addr)->sin_addr, text, sizeof text);
+        puts(text);
+    }
+}
+"""
 
 
 def _question(name):
@@ -52,3 +74,22 @@ def test_a_pod_finds_services_by_name(room):
     assert f"search {room.name}.svc.{ZONE} svc.{ZONE} {ZONE}" in told
     assert [line.split()[0] for line in told.splitlines()[:2]] == [address, address]
     assert f"kubernetes.default.svc.{ZONE}" in told
+
+
+def test_musl_finds_services_by_name(room, tmp_path):
+    if shutil.which("musl-gcc") is None:
+        pytest.skip("musl-gcc is not installed")
+    source, program = tmp_path / "asker.c", tmp_path / "asker"
+    source.write_text(ASKER)
+    subprocess.run(["musl-gcc", "-static", "-o", program, source], check=True)
+    room.kubectl("create", "service", "clusterip", "web", "--tcp=80")
+    address = room.get("service", "web")["spec"]["clusterIP"]
+    names = ["web", f"web.{room.name}", f"web.{room.name}.svc.{ZONE}", f"nobody.{room.name}.svc.{ZONE}"]
+    script = f"{program} {' '.join(names)}; cat /etc/resolv.conf"
+    room.kubectl("run", "musl", "--image=host", "--restart=Never", "--command", "--", "sh", "-c", script)
+    eventually(lambda: room.get("pod", "musl")["status"]["phase"] == "Succeeded", why="the pod asks")
+
+    told = room.kubectl("logs", "musl").out
+    if "nameserver 127." not in told:
+        pytest.skip("pods have no resolver file of their own here")
+    assert told.splitlines()[:4] == [address, address, address, "nothing"]

@@ -218,9 +218,14 @@ def kubelet_arguments(cluster: ClusterOptions) -> list[str]:
 
 
 def _dns_arguments(cluster: ClusterOptions) -> list[str]:
-    """Return where pods ask for names: nowhere of ours if port 53, which resolvers cannot do without, is not served."""
-    if DNS_ADDON not in cluster.addons or cluster.unprivileged_port_offset:
+    """Return where pods ask for names.
+
+    Where port 53, which resolvers cannot do without, is not served, that is no server: hosts files name the Services.
+    """
+    if DNS_ADDON not in cluster.addons:
         return []
+    if cluster.unprivileged_port_offset:
+        return [f"--cluster-domain={CLUSTER_DOMAIN}"]
     addresses = ipaddress.ip_network(cluster.service_range.partition(",")[0])
     if addresses.num_addresses <= _DNS_INDEX:
         return []

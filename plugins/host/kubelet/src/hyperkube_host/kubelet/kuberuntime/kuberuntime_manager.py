@@ -22,9 +22,16 @@ from hyperkube_host.kubelet.kuberuntime.linux_resources import (
 from hyperkube_host.kubelet.kuberuntime.resize_containers import ContainerResizer
 from hyperkube_host.kubelet.kuberuntime.sandbox import SandboxManager
 from hyperkube_host.kubelet.kuberuntime.sandbox_config import SandboxSettings
+from hyperkube_host.kubelet.kuberuntime.service_hosts import ServiceHosts
 from hyperkube_host.kubelet.kuberuntime.start_container import ContainerStarter, NodeSettings
 from hyperkube_host.kubelet.lifecycle.handlers import HandlerRunner
-from hyperkube_host.kubelet.network.dns import DnsSettings, pod_dns, resolver_text, uses_node_resolver
+from hyperkube_host.kubelet.network.dns import (
+    DnsSettings,
+    lacks_cluster_dns,
+    pod_dns,
+    resolver_text,
+    uses_node_resolver,
+)
 from hyperkube_host.kubelet.nodestatus.machine_info import MachineInfo
 from hyperkube_host.kubelet.nodestatus.node_updater import NodeUpdater
 from hyperkube_host.kubelet.objects.object_cache import ObjectCache
@@ -87,6 +94,16 @@ def build_runtime_manager(given: RuntimeManagerInputs) -> RuntimeManager:
         _sandbox_settings(given.directories, dns, resources, given.container_manager, user_namespace),
         lambda pod: _runtime_handler(given.objects, pod),
     )
+    tells_address = isinstance(runtime, TakesAddresses)
+    names_services = tells_address and bool(options.cluster_domain)
+    hosts = ServiceHosts(
+        given.directories,
+        given.objects.services,
+        options.cluster_domain,
+        lambda pod: names_services and lacks_cluster_dns(pod, dns),
+    )
+    if names_services and not dns.servers:
+        given.objects.on_services(hosts.refresh)
     settings = NodeSettings(
         node_ips=given.host_ips,
         allocatable=lambda: (given.node.node().get("status") or {}).get("allocatable") or {},
@@ -95,7 +112,8 @@ def build_runtime_manager(given: RuntimeManagerInputs) -> RuntimeManager:
         cluster_domain=options.cluster_domain,
         container_manager=given.container_manager,
         user_namespace=user_namespace,
-        tells_address=isinstance(runtime, TakesAddresses),
+        service_hosts=hosts,
+        tells_address=tells_address,
         unprivileged_port_offset=options.unprivileged_port_offset,
     )
     starter = ContainerStarter(

@@ -23,6 +23,7 @@ from hyperkube_host.kubelet.kuberuntime.mounts import (
     read_only_volumes,
 )
 from hyperkube_host.kubelet.kuberuntime.pod_hostname import hosts_file
+from hyperkube_host.kubelet.kuberuntime.service_hosts import ServiceHosts
 from hyperkube_host.kubelet.lifecycle.handlers import HandlerRunner
 from hyperkube_host.kubelet.objects.object_cache import ObjectCache
 from hyperkube_host.kubelet.pod.pod_entry import DEFAULT_GRACE_SECONDS
@@ -59,6 +60,8 @@ class NodeSettings(Record):
     user_namespace: Callable[[Object], Config | None]
     """Pod → its ``UserNamespace``, None for the node's."""
     container_manager: ContainerManager
+    service_hosts: ServiceHosts
+    """What hosts files have of Services."""
     tells_address: bool = False
     """Whether containers are told their address in ``POD_IP``: they share the network of the node."""
     unprivileged_port_offset: int = 0
@@ -261,7 +264,8 @@ class ContainerStarter:
         ips = self._pod_ips(pod, sandbox)
         if "/etc/hosts" not in taken and ips:
             hosts = self._directories.pod(uid_of(pod)) / "etc-hosts"
-            hosts.write_text(hosts_file(pod, ips, self._settings.cluster_domain))
+            own = hosts_file(pod, ips, self._settings.cluster_domain)
+            hosts.write_text(own + self._settings.service_hosts.section(pod))
             hosts.chmod(0o644)
             mounts.append(make_mount(str(hosts), "/etc/hosts"))
         resolver = self._settings.resolver_file(pod)

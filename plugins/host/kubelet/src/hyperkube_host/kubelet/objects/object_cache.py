@@ -7,6 +7,7 @@ Source: kubernetes ``pkg/kubelet/util/manager/cache_based_manager.go``.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 
 from hyperkube.client.client import Client
 from hyperkube.client.informer import Informer
@@ -64,6 +65,13 @@ class ObjectCache:
             return self.get(resource, namespace, name)
         except NotFound as error:
             raise NotFound.about(GroupResource("", kind), name) from error
+
+    def on_services(self, changed: Callable[[], None]) -> None:
+        """Call after each change of any service."""
+        if self._services is not None:
+            self._services.add_handler(
+                lambda _service: changed(), lambda _old, _new: changed(), lambda _service: changed()
+            )
 
     def services(self) -> list[Object]:
         """Return all services; treat them as shared."""

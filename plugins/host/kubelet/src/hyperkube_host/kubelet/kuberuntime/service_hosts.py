@@ -1,0 +1,73 @@
+"""Names of Services in the hosts files of pods, for a node whose pods ask for cluster DNS and can have none.
+
+Resolvers ask port 53 and no other, and an ordinary user may not bind it. What every libc reads before it asks is the
+hosts file. It has no wildcards, no SRV and one order of addresses, so headless Services are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from hyperkube_host.kubelet.directories import KubeletDirectories
+
+from hyperkube.machinery.objects import Object, name_of, namespace_of
+
+MARK = "\n# Services of the cluster, as seen from namespace "
+
+
+def service_section(services: Iterable[Object], namespace: str, domain: str) -> str:
+    """Return the part of a hosts file that names the Services with an address, for pods of a namespace."""
+    lines = [f"{MARK}{namespace}\n"]
+    for service in sorted(services, key=lambda each: (namespace_of(each), name_of(each))):
+        name, home, spec = name_of(service), namespace_of(service), service.get("spec") or {}
+        full = f"{name}.{home}.svc"
+        names = [f"{full}.{domain}", full, f"{name}.{home}", *([name] if home == namespace else [])]
+        addresses = spec.get("clusterIPs") or [spec.get("clusterIP")]
+        lines += ["\t".join([address, *names]) + "\n" for address in addresses if address and address != "None"]
+    return "".join(lines)
+
+
+class ServiceHosts:
+    """Puts the Services into hosts files, and keeps what is there up to date.
+
+    Args:
+        directories: where the pods' hosts files are.
+        services: returns all Services.
+        domain: the cluster's.
+        wanted: whether a pod's hosts file is to name them.
+    """
+
+    def __init__(
+        self,
+        directories: KubeletDirectories,
+        services: Callable[[], list[Object]],
+        domain: str,
+        wanted: Callable[[Object], bool],
+    ) -> None:
+        self._directories = directories
+        self._services = services
+        self._domain = domain
+        self._wanted = wanted
+
+    def section(self, pod: Object) -> str:
+        """Return what a pod's hosts file has of Services; empty for a pod that is not to have them."""
+        if not self._wanted(pod):
+            return ""
+        return service_section(self._services(), namespace_of(pod), self._domain)
+
+    def refresh(self) -> None:
+        """Rewrite the section in all files that have one, also those of a kubelet before this one.
+
+        In place: a container sees the file through a mount, which a new file would not be seen by.
+        """
+        services = self._services()
+        for uid in self._directories.pod_uids():
+            file = self._directories.pod(uid) / "etc-hosts"
+            try:
+                old = file.read_text()
+            except FileNotFoundError:
+                continue  # the pod has none yet, or goes
+            head, mark, rest = old.partition(MARK)
+            new = head + service_section(services, rest.partition("\n")[0], self._domain) if mark else old
+            if new != old:
+                file.write_text(new)
