@@ -6,7 +6,10 @@ hosts file. It has no wildcards, no SRV and one order of addresses, so headless 
 
 from __future__ import annotations
 
+import contextlib
+import threading
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
 from hyperkube_host.kubelet.directories import KubeletDirectories
 
@@ -48,26 +51,30 @@ class ServiceHosts:
         self._services = services
         self._domain = domain
         self._wanted = wanted
+        self._lock = threading.Lock()
 
-    def section(self, pod: Object) -> str:
-        """Return what a pod's hosts file has of Services; empty for a pod that is not to have them."""
-        if not self._wanted(pod):
-            return ""
-        return service_section(self._services(), namespace_of(pod), self._domain)
+    def write(self, file: Path, own: str, pod: Object) -> None:
+        """Write a pod's hosts file: what it has of its own, and the Services if the pod is to have them."""
+        # Under the lock: what was read of the Services must not come after what a later `refresh` writes.
+        with self._lock:
+            section = service_section(self._services(), namespace_of(pod), self._domain) if self._wanted(pod) else ""
+            file.write_text(own + section)
 
     def refresh(self) -> None:
         """Rewrite the section in all files that have one, also those of a kubelet before this one.
 
         In place: a container sees the file through a mount, which a new file would not be seen by.
         """
-        services = self._services()
-        for uid in self._directories.pod_uids():
-            file = self._directories.pod(uid) / "etc-hosts"
-            try:
-                old = file.read_text()
-            except FileNotFoundError:
-                continue  # the pod has none yet, or goes
-            head, mark, rest = old.partition(MARK)
-            new = head + service_section(services, rest.partition("\n")[0], self._domain) if mark else old
-            if new != old:
-                file.write_text(new)
+        with self._lock:
+            services = self._services()
+            for uid in self._directories.pod_uids():
+                # Without a file the pod has none yet, or goes.
+                with contextlib.suppress(FileNotFoundError):
+                    self._rewrite(self._directories.pod(uid) / "etc-hosts", services)
+
+    def _rewrite(self, file: Path, services: list[Object]) -> None:
+        old = file.read_text()
+        head, mark, rest = old.partition(MARK)
+        new = head + service_section(services, rest.partition("\n")[0], self._domain) if mark else old
+        if new != old:
+            file.write_text(new)

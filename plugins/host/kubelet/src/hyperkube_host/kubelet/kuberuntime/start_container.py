@@ -265,7 +265,7 @@ class ContainerStarter:
         if "/etc/hosts" not in taken and ips:
             hosts = self._directories.pod(uid_of(pod)) / "etc-hosts"
             own = hosts_file(pod, ips, self._settings.cluster_domain)
-            hosts.write_text(own + self._settings.service_hosts.section(pod))
+            self._settings.service_hosts.write(hosts, own, pod)
             hosts.chmod(0o644)
             mounts.append(make_mount(str(hosts), "/etc/hosts"))
         resolver = self._settings.resolver_file(pod)
