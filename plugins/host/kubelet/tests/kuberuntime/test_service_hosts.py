@@ -34,7 +34,7 @@ def test_files_follow_the_services_and_keep_the_rest(tmp_path):
     directories.pod("without-a-file").mkdir(parents=True)
     for name, file in files.items():
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text("127.0.0.1\tlocalhost\n" + hosts.section(pods[name]))
+        hosts.write(file, "127.0.0.1\tlocalhost\n", pods[name])
     place = files["asks"].stat().st_ino
 
     services[:] = [OTHER]
