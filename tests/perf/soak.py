@@ -126,6 +126,17 @@ def memory(pid: int) -> float:
     return sum(int(line.split()[1]) for line in lines if line.startswith("Pss:")) / 1024
 
 
+def resident(pid: int) -> float:
+    """Return the resident memory of a process, shared or not, in MiB."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return sum(int(line.split()[1]) for line in lines if line.startswith("VmRSS:")) / 1024
+
+
+def count(pid: int, what: str) -> int:
+    """Return how many entries a folder of ``/proc/PID`` has: `what` is ``task`` for threads, ``fd`` for descriptors."""
+    return len(list(Path(f"/proc/{pid}/{what}").iterdir()))
+
+
 def soak(minutes: float) -> bool:
     """Load a cluster for so long; tell whether its memory stayed and every answer made sense."""
     with tempfile.TemporaryDirectory() as folder, cluster(Path(folder)) as (pid, kubeconfig):
@@ -143,8 +154,9 @@ def soak(minutes: float) -> bool:
             time.sleep(min(SAMPLE_SECONDS, max(0.0, until - time.monotonic())))
             samples.append(memory(pid))
             sent, errors = sum(load.requests for load in loads), sum(load.errors for load in loads)
-            threads = len(list(Path(f"/proc/{pid}/task").iterdir()))
-            print(f"{sent:9d} requests {errors:5d} errors {samples[-1]:7.1f} MiB {threads:4d} threads", flush=True)
+            sizes = f"PSS {samples[-1]:6.1f} MiB RSS {resident(pid):6.1f} MiB"
+            entries = f"{count(pid, 'task'):4d} threads {count(pid, 'fd'):4d} descriptors"
+            print(f"{sent:9d} requests {errors:5d} errors {sizes} {entries}", flush=True)
         for load in loads:
             load.ended.set()
             load.join()

@@ -1,5 +1,7 @@
 """What the recorder writes, and what it leaves unwritten."""
 
+import sys
+
 import pytest
 
 from hyperkube.client.events import BURST, EventRecorder
@@ -92,3 +94,18 @@ def test_a_server_that_is_away_does_not_stop_the_recorder(client, recorder):
 
     assert recorder.flush()
     assert [event["reason"] for event in client.objects(EVENTS)] == ["Kept"]
+
+
+def test_what_is_remembered_of_an_event_is_small(recorder):
+    recorder.event(POD, "Normal", "Started", f"started {'x' * 900}")
+    assert recorder.flush()
+    remembered = [recorder._buckets, recorder._similar, recorder._written]
+    assert sum(_size(part) for part in remembered) < 1000
+
+
+def _size(value):
+    """Return the bytes of a value and of all in it, a mapping's own table apart."""
+    if isinstance(value, dict):
+        return sum(_size(part) for item in value.items() for part in item)
+    parts = value if isinstance(value, tuple) else ()
+    return sys.getsizeof(value) + sum(map(_size, parts))

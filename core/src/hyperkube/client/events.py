@@ -12,9 +12,8 @@ import logging
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Mapping
-from dataclasses import field
 from itertools import cycle
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from hyperkube.client.client import Client
 from hyperkube.kinds.resources import EVENTS
@@ -66,12 +65,19 @@ class _Bucket:
         return True
 
 
-@dataclass(slots=True)
-class _Similar:
-    """The different messages lately seen of events that are alike but for the message."""
+class _Similar(NamedTuple):
+    """The different messages, as hashes, lately seen of events that are alike but for the message."""
 
-    messages: set[str] = field(default_factory=set)
-    updated: float = 0.0
+    messages: tuple[int, ...]
+    updated: float
+
+
+class _Written(NamedTuple):
+    """The event on the server that tells of the same."""
+
+    name: str
+    namespace: str
+    count: int
 
 
 class EventRecorder:
@@ -87,9 +93,10 @@ class EventRecorder:
         self._queue: deque[Object] = deque()
         self._writing = False
         self._nanoseconds = cycle(range(1000))  # two events of one microsecond have two names
-        self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
-        self._similar: OrderedDict[tuple[str, ...], _Similar] = OrderedDict()
-        self._written: OrderedDict[tuple[str, ...], Object] = OrderedDict()
+        # By hashes: thousands of names and messages would be megabytes for each recorder of a busy cluster.
+        self._buckets: OrderedDict[int, _Bucket] = OrderedDict()
+        self._similar: OrderedDict[int, _Similar] = OrderedDict()
+        self._written: OrderedDict[int, _Written] = OrderedDict()
 
     def event(
         self,
@@ -178,13 +185,12 @@ class EventRecorder:
         seen = self._written.get(key)
         if seen is not None:
             change = {
-                "count": seen["count"] + 1,
+                "count": seen.count + 1,
                 "lastTimestamp": event["lastTimestamp"],
                 "message": event["message"],
             }
-            meta = metadata(seen)
             try:
-                self._remember(key, self._client.patch(EVENTS, meta["name"], change, meta["namespace"]))
+                self._remember(key, self._client.patch(EVENTS, seen.name, change, seen.namespace))
             except NotFound:  # expired meanwhile: tell it anew
                 del self._written[key]
             else:
@@ -193,39 +199,35 @@ class EventRecorder:
 
     def _bucket(self, event: Object) -> _Bucket:
         about = event["involvedObject"]
-        key = "/".join(about.get(part, "") for part in ("kind", "namespace", "name", "uid"))
+        key = hash(tuple(about.get(part, "") for part in ("kind", "namespace", "name", "uid")))
         bucket = self._buckets.pop(key, None) or _Bucket(BURST, self._clock.monotonic())
         self._buckets[key] = bucket
         _trim(self._buckets)
         return bucket
 
-    def _combine(self, event: Object, now: float) -> tuple[str, ...]:
+    def _combine(self, event: Object, now: float) -> int:
         """Return what makes the event the same as another one; change its message when there are too many alike."""
         about = event["involvedObject"]
         parts = ("kind", "namespace", "name", "uid", "apiVersion", "fieldPath")
-        alike = (*(str(about.get(part, "")) for part in parts), event["type"], event["reason"])
+        alike = hash((*(about.get(part, "") for part in parts), event["type"], event["reason"]))
         similar = self._similar.pop(alike, None)
-        if similar is None or now - similar.updated > SIMILAR_SECONDS:
-            similar = _Similar()
-        similar.updated = now
-        similar.messages.add(event["message"])
-        self._similar[alike] = similar
+        messages = () if similar is None or now - similar.updated > SIMILAR_SECONDS else similar.messages
+        message = hash((alike, event["message"]))
+        if message not in messages:
+            messages = (*messages, message)
+        self._similar[alike] = _Similar(messages[:SIMILAR_LIMIT], now)
         _trim(self._similar)
-        if len(similar.messages) < SIMILAR_LIMIT:
-            return (*alike, event["message"])
-        similar.messages = set(list(similar.messages)[:SIMILAR_LIMIT])
+        if len(messages) < SIMILAR_LIMIT:
+            return message
         event["message"] = f"(combined from similar events): {event['message']}"
         return alike
 
-    def _remember(self, key: tuple[str, ...], written: Object) -> None:
-        self._written[key] = {
-            "metadata": {"name": name_of(written), "namespace": namespace_of(written), "uid": uid_of(written)},
-            "count": written.get("count", 1),
-        }
+    def _remember(self, key: int, written: Object) -> None:
+        self._written[key] = _Written(name_of(written), namespace_of(written), written.get("count", 1))
         self._written.move_to_end(key)
         _trim(self._written)
 
 
-def _trim(cache: OrderedDict[Key, Value]) -> None:
+def _trim(cache: OrderedDict[int, Value]) -> None:
     while len(cache) > CACHE_LENGTH:
         cache.popitem(last=False)

@@ -81,10 +81,13 @@ def test_pods_of_one_template_share_its_parts():
 
 def test_what_is_remembered_for_sharing_is_bounded():
     small = AssignedPodTransform()
-    for number in range(SHARED_PARTS + 50):
+    template = small(pod("a"))["spec"]["containers"]
+    for number in range(3 * SHARED_PARTS):
         small({"metadata": {"labels": {"app": str(number)}}, "spec": {"nodeName": "n1"}})
+        if number % (SHARED_PARTS // 2) == 0:
+            assert small(pod("b"))["spec"]["containers"] is template
 
-    assert len(small._parts) == SHARED_PARTS
+    assert len(small._parts) + len(small._earlier) <= 2 * SHARED_PARTS
 
 
 @pytest.mark.parametrize(("change", "same"), [

@@ -15,8 +15,11 @@ from hyperkube_host.scheduler.cache.resizes import resized_statuses
 from hyperkube.client.informer import without_managed_fields
 from hyperkube.machinery.objects import Object
 
-SHARED_PARTS = 8192
-"""Parts remembered for sharing; the oldest go first."""
+SHARED_PARTS = 1024
+"""Parts remembered for sharing, twice: those of pods that come, and those of pods that came before these.
+
+Most parts have a time in them and are met a few times within a second; those of a template stay as they are met again.
+"""
 _CONTAINER_FIELDS = ("name", "image", "ports", "resources", "restartPolicy", "restartPolicyRules")
 _CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
 _NOT_IN_SPEC = frozenset({
@@ -33,6 +36,7 @@ class AssignedPodTransform:
 
     def __init__(self) -> None:
         self._parts: dict[bytes, Any] = {}
+        self._earlier: dict[bytes, Any] = {}
 
     def __call__(self, pod: Object) -> Object:
         """Return a pending pod without its managed fields, and of an assigned one what scheduling may look at."""
@@ -65,8 +69,8 @@ class AssignedPodTransform:
         known = self._parts.get(key)
         if known is None:
             if len(self._parts) >= SHARED_PARTS:
-                del self._parts[next(iter(self._parts))]
-            known = self._parts[key] = part
+                self._earlier, self._parts = self._parts, {}
+            known = self._parts[key] = self._earlier.get(key, part)
         return known
 
 
