@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1] / "integration"))
 
 from fault_load import Load
-from server_processes import ApiServer, Etcd, eventually, need_etcd, running
+from server_processes import START_SECONDS, ApiServer, Etcd, eventually, need_etcd, running
 
 ROUNDS = int(os.environ.get("HYPERKUBE_ROUNDS", "3"))
 SEED = int(os.environ.get("HYPERKUBE_SEED", "7"))
@@ -47,10 +47,11 @@ def test_nothing_that_was_answered_is_lost(parts, record_property):
             time.sleep(dice.uniform(0.1, 1.0))
             victim.kill()
             victim.start()
-            eventually(server.answers, 30)
+            eventually(server.answers, START_SECONDS)
             before = load.answers()
             eventually(
-                lambda before=before: all(new > old for new, old in zip(load.answers(), before, strict=True)), 30
+                lambda before=before: all(new > old for new, old in zip(load.answers(), before, strict=True)),
+                START_SECONDS,
             )
         found = load.finish()
 

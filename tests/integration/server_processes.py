@@ -21,7 +21,7 @@ from hyperkube_testing.peers.ports import free_port
 from hyperkube.testing.waiting import eventually  # noqa: F401 -- for the tests of these servers
 
 BIN = Path(sys.executable).parent
-START_SECONDS = 30.0
+START_SECONDS = 120.0
 
 
 class Process:

@@ -72,6 +72,17 @@ class TestStrictDecoding:
         assert status == 400
         assert answer["message"].count("field") == 100 + answer["message"].count("fields")
 
+    @pytest.mark.parametrize("part", ["labels", "annotations"])
+    def test_of_a_hundred_thousand_errors_a_thousand_are_told(self, hostile, part):
+        wrong = {"metadata": {"name": "wrong", part: {f"a!{number}": "!" for number in range(50_000)}}}
+        with hostile.patiently():
+            status, answer = hostile.ask("POST", MAPS, wrong)
+
+        assert status == 422
+        assert len(answer["details"]["causes"]) == 1000
+        assert answer["message"].endswith(" more")
+        assert len(json.dumps(answer)) < 1_000_000
+
     def test_a_patch_may_have_unknown_members_too(self, hostile):
         body = [{"op": "test", "path": "/data/k", "value": "v", **{f"x{n}": 1 for n in range(100)}}] * 500
 
@@ -144,6 +155,13 @@ class TestYaml:
         body = b"metadata: {generateName: m-}\nx: &x {a: b, c: d}\ndata: {<<: *x, c: e}\n"
 
         assert hostile.ask("POST", MAPS, body, YAML)[1]["data"] == {"a": "b", "c": "e"}
+
+
+    @pytest.mark.parametrize("tag", ["binary", "int", "float", "bool", "null", "timestamp", "set", "omap", "merge", "x"])
+    @pytest.mark.parametrize("value", ["aaa", "1e999", "''", "[a]", "{a: b}"])
+    def test_a_tag_that_does_not_fit_its_value_is_no_crash(self, hostile, tag, value):
+        for text in (f"metadata: {{generateName: t-}}\ndata: {{k: !!{tag} {value}}}", f"? !!{tag} {value}\n: 1"):
+            assert hostile.ask("POST", MAPS, text.encode(), YAML)[0] < 500
 
 
 class TestPatches:

@@ -116,6 +116,22 @@ class TestHeads:
     def test_http_1_is_answered(self, hostile, version):
         assert hostile.send(b"GET /readyz HTTP/" + version + b"\r\n" + HEAD + b"\r\n") == (200, b"ok")
 
+    @pytest.mark.parametrize("coding", [b"gzip, chunked", b"gzip", b"identity", b"chunked, chunked", b"xchunked"])
+    @pytest.mark.parametrize("method", ["GET", "POST"])
+    def test_a_body_in_another_coding_is_refused_at_once(self, hostile, method, coding):
+        assert hostile.send(request(method, "/readyz", b"Transfer-Encoding: " + coding))[0] in {400, 501}
+
+    @pytest.mark.parametrize("hosts", [b"", b"Host: x\r\nHost: y\r\n", b"Host: x\r\nhost: x\r\n"], ids=["none", "two", "same"])
+    def test_a_request_names_one_host(self, hostile, hosts):
+        assert hostile.send(b"GET /readyz HTTP/1.1\r\n" + hosts + b"\r\n")[0] == 400
+        assert hostile.answers(b"GET /readyz HTTP/1.0\r\n\r\n") == [200]
+
+    @pytest.mark.parametrize("method", [b"delete", b"Delete", b"DELETE\t", b"get"])
+    def test_a_method_in_small_letters_is_another_method(self, hostile, method):
+        hostile.send(method + b" " + MAPS.encode() + b"/m HTTP/1.1\r\n" + ADMIN + b"\r\n")
+
+        assert hostile.ask("GET", f"{MAPS}/m")[0] == 200
+
     def test_a_method_that_is_unknown_does_not_have_what_came_before_it_done_again(self, hostile):
         made = request("POST", MAPS, b"Content-Type: application/json", credentials=ADMIN,
                        body=b'{"metadata":{"generateName":"once-"}}')  # fmt: skip

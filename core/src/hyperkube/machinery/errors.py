@@ -42,6 +42,10 @@ if TYPE_CHECKING:
     from hyperkube.machinery.objects import Object
 
 
+MOST_FIELD_ERRORS = 1000
+"""Errors told of one object; a body of a megabyte has a hundred megabytes of them in it."""
+
+
 class HyperkubeError(Exception):
     """Anything hyperkube itself raises."""
 
@@ -230,7 +234,9 @@ class Invalid(ApiError):
     @classmethod
     def about(cls, kind: GroupKind, name: str, errors: Sequence[FieldError]) -> Invalid:
         """Return the error with the text ``KIND "NAME" is invalid: ERRORS`` and one cause per field error."""
-        message = f"{kind} {quote(name)} is invalid" + (f": {aggregate(errors)}" if errors else "")
+        told = errors[:MOST_FIELD_ERRORS]
+        more = f" and {len(errors) - len(told)} more" if len(errors) > len(told) else ""
+        message = f"{kind} {quote(name)} is invalid" + (f": {aggregate(told)}{more}" if errors else "")
         details: Object = {}
         if name:
             details["name"] = name
@@ -239,7 +245,7 @@ class Invalid(ApiError):
         if kind.kind:
             details["kind"] = kind.kind
         if errors:
-            details["causes"] = [error.cause() for error in errors]
+            details["causes"] = [error.cause() for error in told]
         return cls(message, details=details)
 
 

@@ -44,6 +44,7 @@ def test_only_the_first_document_is_read():
         (b'{"a":"b"', "yaml: line 1: did not find expected ',' or '}'"),
         (b"a:\n  - b\n c: d\n", "yaml: line 2: did not find expected key"),
         (b"a: *x", "yaml: unknown anchor 'x' referenced"),
+        (b"a: !!binary aaa", "yaml: !!binary value contains invalid base64 data"),
         (b"data:\n  null: x\n", 'unsupported map key of type: %!s(<nil>), key: <nil>, value: "x"'),
         (
             b"~: [1, true, {b: 1.5}]",

@@ -276,7 +276,10 @@ def _tagged(tag: str, text: str) -> Any:
     if tag == "binary":
         import base64
 
-        return base64.b64decode(text).decode("utf-8", "replace")
+        try:
+            return base64.b64decode(text.replace("\n", ""), validate=True).decode("utf-8", "replace")
+        except ValueError as error:
+            raise YamlError("yaml: !!binary value contains invalid base64 data") from error
     value = plain_value(text)
     return float(value) if tag == "float" and isinstance(value, int) else value
 

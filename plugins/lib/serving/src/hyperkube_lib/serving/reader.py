@@ -212,6 +212,10 @@ class RequestReader(asyncio.Protocol):
             self._stop(plain(505, "505 HTTP Version Not Supported: unsupported protocol version"))
         if self._unusual:
             self._join_repeated()
+            if "host" in (self._repeated or ()):
+                self._stop(plain(400, "400 Bad Request: too many Host headers"))
+        if "host" not in headers and version == "1.1":
+            self._stop(plain(400, "400 Bad Request: missing required Host header"))
         url = bytes(self._url)
         if not url.startswith(b"/") and url != b"*":
             url = _origin_form(url)
@@ -295,6 +299,8 @@ class RequestReader(asyncio.Protocol):
     def _expect_body(self, incoming: Incoming) -> None:
         self._framing_left = _FRAMING
         headers = self._headers
+        if headers.get("transfer-encoding", "chunked").lower() != "chunked":  # the parser would wait for its end
+            self._stop(plain(501, "501 Not Implemented: Unsupported transfer encoding"))
         try:
             length = int(headers.get("content-length", "0"))
         except ValueError:  # the parser has refused it already
