@@ -20,7 +20,7 @@ from hyperkube.kinds.resources import EVENTS
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import ApiError, NotFound
-from hyperkube.machinery.objects import Object, metadata, name_of, namespace_of, uid_of
+from hyperkube.machinery.objects import Object, metadata, name_of, namespace_of
 from hyperkube.machinery.times import format_time
 
 Key = TypeVar("Key")

@@ -6,12 +6,14 @@ Source: kubernetes apimachinery ``pkg/util/validation/field``.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import orjson
 
 from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object
+
+T = TypeVar("T")
 
 
 class Path(str):
@@ -155,6 +157,12 @@ def forbidden(path: Path, detail: str) -> FieldError:
 def duplicate(path: Path, value: Any) -> FieldError:
     """Return the error for a value that occurs twice where it may occur once."""
     return FieldError("FieldValueDuplicate", path, value)
+
+
+def repeated(items: Iterable[T]) -> list[tuple[int, T]]:
+    """Return the hashable items that were there before, each with its index; in no more time than there are items."""
+    seen: dict[T, int] = {}
+    return [(index, item) for index, item in enumerate(items) if seen.setdefault(item, index) != index]
 
 
 def not_found(path: Path, value: Any) -> FieldError:

@@ -17,7 +17,17 @@ from hyperkube_lib.go_strings import label_selector_string
 
 from hyperkube.hookspecs.api import Call, ResourceSpec, Strategy
 from hyperkube.machinery import names
-from hyperkube.machinery.field import ROOT, FieldError, Path, duplicate, forbidden, invalid, not_supported, required
+from hyperkube.machinery.field import (
+    ROOT,
+    FieldError,
+    Path,
+    duplicate,
+    forbidden,
+    invalid,
+    not_supported,
+    repeated,
+    required,
+)
 from hyperkube.machinery.groups import GroupVersionKind
 from hyperkube.machinery.objects import Object
 
@@ -43,10 +53,11 @@ def validate_validating_binding(obj: Object) -> list[FieldError]:
     actions, path = obj["spec"].get("validationActions") or [], _SPEC.child("validationActions")
     if not actions:
         return [*errors, required(path, "at least one validation action is required")]
+    again = dict(repeated(actions))
     for index, action in enumerate(actions):
         if action not in ACTIONS:
             errors.append(not_supported(path.index(index), action, ACTIONS))
-        if action in actions[:index]:
+        if index in again:
             errors.append(duplicate(path.index(index), action))
     if {"Deny", "Warn"} <= set(actions):
         text = (

@@ -12,7 +12,7 @@ from hyperkube_api.meta.defaults import set_defaults
 from hyperkube_api.meta.validation import label_selector, one_of
 
 from hyperkube.machinery import names
-from hyperkube.machinery.field import FieldError, Path, duplicate, invalid, not_supported, required, too_many
+from hyperkube.machinery.field import FieldError, Path, duplicate, invalid, not_supported, repeated, required, too_many
 from hyperkube.machinery.objects import Object
 
 OPERATIONS = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
@@ -127,10 +127,11 @@ def validate_match(path: Path, match: Object, *, operations: Sequence[str] = OPE
 
 def _object_names(path: Path, given: Sequence[str]) -> list[FieldError]:
     errors: list[FieldError] = []
+    again = dict(repeated(given))
     for index, name in enumerate(given):
         at = path.index(index)
         errors += [invalid(at, name, text) for text in names.path_segment_name(name)]
-        if name in given[:index]:
+        if index in again:
             errors.append(duplicate(at, name))
     return errors
 

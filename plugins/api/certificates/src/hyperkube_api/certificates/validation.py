@@ -23,6 +23,7 @@ from hyperkube.machinery.field import (
     invalid,
     not_supported,
     quote,
+    repeated,
     required,
     too_long,
 )
@@ -73,7 +74,7 @@ def _usages(usages: list[str], before: list[str]) -> list[FieldError]:
             not_supported(at.index(index), usage, USAGES) for index, usage in enumerate(usages) if usage not in USAGES
         ]
     if len(set(before)) == len(before):
-        errors += [duplicate(at.index(index), usage) for index, usage in enumerate(usages) if usage in usages[:index]]
+        errors += [duplicate(at.index(index), usage) for index, usage in repeated(usages)]
     return errors
 
 
@@ -87,10 +88,10 @@ def _request_fault(encoded: str) -> str:
         return "PEM block type must be CERTIFICATE REQUEST"
     try:
         request = x509.load_pem_x509_csr(data)
-    except ValueError as error:
+        if request.is_signature_valid:
+            return ""
+    except ValueError as error:  # no request, or its key is none
         return str(error)
-    if request.is_signature_valid:
-        return ""
     key = request.public_key()
     kind = "RSA" if isinstance(key, rsa.RSAPublicKey) else "EC" if isinstance(key, ec.EllipticCurvePublicKey) else ""
     return _FAILED.get(kind, "x509: Ed25519 verification failure")

@@ -13,7 +13,7 @@ from hyperkube_api.core.csi_drivers import csi_driver_name
 from hyperkube_api.meta.validation import by_rule
 
 from hyperkube.machinery import names
-from hyperkube.machinery.field import FieldError, Path, duplicate, invalid, required, too_long, too_many
+from hyperkube.machinery.field import FieldError, Path, duplicate, invalid, repeated, required, too_long, too_many
 from hyperkube.machinery.objects import Object
 
 T = TypeVar("T")
@@ -146,11 +146,11 @@ def binding_conditions(path: Path, holder: Object) -> list[FieldError]:
     at, failed_at = path.child("bindingConditions"), path.child("bindingFailureConditions")
     errors = check_list(at, needed, MAX_BINDING_CONDITIONS, _condition)
     errors += check_list(failed_at, failed, MAX_BINDING_CONDITIONS, _condition)
-    errors += [duplicate(at.index(index), item) for index, item in enumerate(needed) if item in needed[:index]]
+    errors += [duplicate(at.index(index), item) for index, item in repeated(needed)]
+    errors += [duplicate(failed_at.index(index), item) for index, item in repeated(failed)]
+    wanted = set(needed)
     for index, item in enumerate(failed):
-        if item in failed[:index]:
-            errors.append(duplicate(failed_at.index(index), item))
-        if item in needed:
+        if item in wanted:
             text = "bindingFailureConditions must not overlap with bindingConditions"
             errors.append(invalid(failed_at.index(index), item, text))
     if failed and not needed:

@@ -17,7 +17,7 @@ from hyperkube_api.storage.versions import V1
 
 from hyperkube.hookspecs.api import Call, ResourceSpec, Strategy
 from hyperkube.machinery import names
-from hyperkube.machinery.field import ROOT, FieldError, Path, duplicate, invalid, required
+from hyperkube.machinery.field import ROOT, FieldError, Path, duplicate, invalid, repeated, required
 from hyperkube.machinery.objects import Object
 
 _SPEC = ROOT.child("spec")
@@ -59,10 +59,11 @@ def validate_csi_node_update(obj: Object, old: Object) -> list[FieldError]:
 
 def _topology_keys(path: Path, keys: list[str]) -> list[FieldError]:
     errors: list[FieldError] = []
+    again = dict(repeated(keys))
     for index, key in enumerate(keys):
         if not key:
             errors.append(required(path, key))
-        elif key in keys[:index]:
+        elif index in again:
             errors.append(duplicate(path, key))
         errors += [invalid(path, key, text) for text in names.qualified_name(key)]
     return errors

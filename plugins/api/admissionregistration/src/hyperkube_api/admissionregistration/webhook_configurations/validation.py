@@ -10,7 +10,7 @@ from hyperkube_api.meta.validation import by_rule, label_selector
 from hyperkube_api.meta.webhook_clients import client_config
 
 from hyperkube.machinery import names
-from hyperkube.machinery.field import ROOT, FieldError, Path, duplicate, invalid, not_supported, required
+from hyperkube.machinery.field import ROOT, FieldError, Path, duplicate, invalid, not_supported, repeated, required
 from hyperkube.machinery.objects import Object
 
 _WEBHOOKS = ROOT.child("webhooks")
@@ -70,8 +70,9 @@ def _versions(path: Path, versions: list[str]) -> list[FieldError]:
     if not versions:
         return [required(path, "must specify one of v1, v1beta1")]
     errors: list[FieldError] = []
+    again = dict(repeated(versions))
     for index, version in enumerate(versions):
-        if version in versions[:index]:
+        if index in again:
             errors.append(invalid(path.index(index), version, "duplicate version"))
             continue
         errors += by_rule(path.index(index), version, names.dns1035_label)

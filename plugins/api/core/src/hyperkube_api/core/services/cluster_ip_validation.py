@@ -16,6 +16,7 @@ from hyperkube.machinery.field import (
     duplicate,
     invalid,
     not_supported,
+    repeated,
     required,
 )
 from hyperkube.machinery.objects import Object
@@ -71,10 +72,11 @@ def _in_step(single: str, addresses: Sequence[str]) -> list[FieldError]:
 
 def _families(families: Sequence[str]) -> list[FieldError]:
     errors: list[FieldError] = []
+    again = dict(repeated(families))
     for index, family in enumerate(families):
         if family not in FAMILIES:
             errors.append(not_supported(_FAMILIES.index(index), family, FAMILIES))
-        if family in families[:index]:
+        if index in again:
             errors.append(duplicate(_FAMILIES.index(index), family))
     return errors
 

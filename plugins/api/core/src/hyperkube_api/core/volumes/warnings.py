@@ -27,6 +27,8 @@ _AFTER_CLAIMS = (
     ("rbd", "rbd", "deprecated in v1.28, non-functional in v1.31+"),
 )
 """Sources: the member, its name in the warning, and what is said of it."""
+_MOST_TOLD = 100
+"""Warnings of one volume: no client is told more."""
 _CERTIFICATE_PATHS = (
     ("certificateChainPath", "PodCertificate chain"),
     ("keyPath", "PodCertificate key"),
@@ -42,11 +44,6 @@ class _File(NamedTuple):
 
     def __str__(self) -> str:
         return f"{quote(self.path)} ({self.source})" if self.source else quote(self.path)
-
-    def overlaps(self, other: _File) -> bool:
-        """Tell whether one would be the other, or a folder on the way to it."""
-        one, two = f"{self.path}/", f"{other.path}/"
-        return bool(self.path and other.path) and (one.startswith(two) or two.startswith(one))
 
 
 def volume_warnings(path: Path, volumes: Sequence[Object]) -> list[str]:
@@ -82,12 +79,19 @@ def _overlaps(volume: Object) -> list[str]:
 
 
 def _collisions(what: str, files: Sequence[_File]) -> list[str]:
-    return [
-        f"{what}: overlapping paths: {file} with {other}"
-        for index, file in enumerate(files)
-        for other in files[:index]
-        if file.overlaps(other)
-    ]
+    """Say which files overlap which earlier ones, up to `_MOST_TOLD`.
+
+    Sorted so that all files below a folder come right after it, each is compared with what it may be below of alone.
+    """
+    found: list[tuple[int, int]] = []
+    above: list[tuple[str, int]] = []
+    keys = sorted((file.path.replace("/", "\0") + "\0", index) for index, file in enumerate(files) if file.path)
+    for key, index in keys:
+        while above and not key.startswith(above[-1][0]):
+            above.pop()
+        found += [(max(index, other), min(index, other)) for _, other in above[: _MOST_TOLD - len(found)]]
+        above.append((key, index))
+    return [f"{what}: overlapping paths: {files[later]} with {files[earlier]}" for later, earlier in sorted(found)]
 
 
 def _files(source: Object, name: str = "") -> list[_File]:

@@ -100,7 +100,7 @@ class CustomStrategy(Strategy):
         if any(error.reason in _BLOCKING for error in errors):
             return [*errors, invalid(ROOT, None, _UNCHECKED)]
         found, warnings = self._rules.check(obj, old)
-        call.warnings.extend(text for text in warnings if text not in call.warnings)
+        call.warnings[:] = dict.fromkeys((*call.warnings, *warnings))
         return errors + found
 
     def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:

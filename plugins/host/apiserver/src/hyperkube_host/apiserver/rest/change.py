@@ -212,9 +212,8 @@ def _refuse_invalid(write: Change, new: Object, old: Object) -> None:
     if errors:
         kind = metadata.internal_kind(served.kind.group_kind, served.strategy)
         raise Invalid.about(kind, new["metadata"].get("name") or "", errors)
-    for text in [] if is_status else strategy.warnings(call, new, old):
-        if text not in call.warnings:
-            call.warnings.append(text)
+    if not is_status:
+        call.warnings[:] = dict.fromkeys((*call.warnings, *strategy.warnings(call, new, old)))
 
 
 def ends(strategy: Strategy, obj: Object) -> bool:

@@ -145,9 +145,8 @@ def _refuse_invalid(services: Services, request: ApiRequest, target: Target, obj
         raise Invalid.about(
             GroupKind(kind.group, obj.get("kind") or kind.kind), obj["metadata"].get("name") or "", errors
         )
-    for text in [*strategy.warnings(call, obj, None), *_unattended(services, target, obj)]:
-        if text not in call.warnings:
-            call.warnings.append(text)
+    texts = [*strategy.warnings(call, obj, None), *_unattended(services, target, obj)]
+    call.warnings[:] = dict.fromkeys((*call.warnings, *texts))
 
 
 def _unattended(services: Services, target: Target, obj: Object) -> list[str]:
