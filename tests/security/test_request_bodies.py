@@ -14,6 +14,7 @@ from hostile_client import ADMIN, Hostile, World, quickly, request
 MAPS = "/api/v1/namespaces/a/configmaps"
 DEPLOYMENTS = "/apis/apps/v1/namespaces/a/deployments"
 CRONS = "/apis/batch/v1/namespaces/a/cronjobs"
+CSRS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/a/leases"
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 JSON_PATCH, STRATEGIC = "application/json-patch+json", "application/strategic-merge-patch+json"
@@ -73,8 +74,8 @@ class TestStrictDecoding:
         assert answer["message"].count("field") == 100 + answer["message"].count("fields")
 
     @pytest.mark.parametrize("part", ["labels", "annotations"])
-    def test_of_a_hundred_thousand_errors_a_thousand_are_told(self, hostile, part):
-        wrong = {"metadata": {"name": "wrong", part: {f"a!{number}": "!" for number in range(50_000)}}}
+    def test_of_ten_thousand_errors_a_thousand_are_told(self, hostile, part):
+        wrong = {"metadata": {"name": "wrong", part: {f"a!{number}": "!" for number in range(10_000)}}}
         with hostile.patiently():
             status, answer = hostile.ask("POST", MAPS, wrong)
 
@@ -82,6 +83,30 @@ class TestStrictDecoding:
         assert len(answer["details"]["causes"]) == 1000
         assert answer["message"].endswith(" more")
         assert len(json.dumps(answer)) < 1_000_000
+
+    def test_an_error_that_shows_a_whole_list_is_not_told_for_each_item(self, hostile):
+        scopes = [f"s{number}" for number in range(10_000)]
+        selector = {"matchExpressions": [{"scopeName": scope, "operator": "x"} for scope in scopes]}
+        for spec in ({"scopes": scopes}, {"scopeSelector": selector}):
+            wrong = named("wrong", spec={"hard": {"pods": "1"}, **spec})
+            with hostile.patiently():
+                status, answer = quickly(lambda w=wrong: hostile.ask("POST", "/api/v1/namespaces/a/resourcequotas", w))
+
+            assert status == 422
+            assert len(json.dumps(answer)) < 4_000_000
+
+    def test_a_request_of_many_usages_costs_what_it_weighs(self, hostile):
+        spec = {"request": "", "signerName": "a.b/c", "usages": ["client auth"] * 50_000}
+
+        assert quickly(lambda: hostile.ask("POST", CSRS, named("many", spec=spec)))[0] == 422
+
+    def test_files_of_a_volume_that_overlap_are_told_of_up_to_a_hundred(self, hostile):
+        items = [{"key": "k", "path": f"a/{number % 7}"} for number in range(20_000)]
+        volumes = [{"name": "v", "configMap": {"name": "c", "items": items}}]
+        pod = named("overlap", spec={"containers": [{"name": "c", "image": "i"}], "volumes": volumes})
+
+        with hostile.patiently():
+            assert quickly(lambda: hostile.ask("POST", "/api/v1/namespaces/a/pods", pod))[0] in {201, 403}
 
     def test_a_patch_may_have_unknown_members_too(self, hostile):
         body = [{"op": "test", "path": "/data/k", "value": "v", **{f"x{n}": 1 for n in range(100)}}] * 500
@@ -156,8 +181,9 @@ class TestYaml:
 
         assert hostile.ask("POST", MAPS, body, YAML)[1]["data"] == {"a": "b", "c": "e"}
 
-
-    @pytest.mark.parametrize("tag", ["binary", "int", "float", "bool", "null", "timestamp", "set", "omap", "merge", "x"])
+    @pytest.mark.parametrize(
+        "tag", ["binary", "int", "float", "bool", "null", "timestamp", "set", "omap", "merge", "x"]
+    )
     @pytest.mark.parametrize("value", ["aaa", "1e999", "''", "[a]", "{a: b}"])
     def test_a_tag_that_does_not_fit_its_value_is_no_crash(self, hostile, tag, value):
         for text in (f"metadata: {{generateName: t-}}\ndata: {{k: !!{tag} {value}}}", f"? !!{tag} {value}\n: 1"):

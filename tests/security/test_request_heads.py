@@ -121,7 +121,9 @@ class TestHeads:
     def test_a_body_in_another_coding_is_refused_at_once(self, hostile, method, coding):
         assert hostile.send(request(method, "/readyz", b"Transfer-Encoding: " + coding))[0] in {400, 501}
 
-    @pytest.mark.parametrize("hosts", [b"", b"Host: x\r\nHost: y\r\n", b"Host: x\r\nhost: x\r\n"], ids=["none", "two", "same"])
+    @pytest.mark.parametrize(
+        "hosts", [b"", b"Host: x\r\nHost: y\r\n", b"Host: x\r\nhost: x\r\n"], ids=["none", "two", "same"]
+    )
     def test_a_request_names_one_host(self, hostile, hosts):
         assert hostile.send(b"GET /readyz HTTP/1.1\r\n" + hosts + b"\r\n")[0] == 400
         assert hostile.answers(b"GET /readyz HTTP/1.0\r\n\r\n") == [200]

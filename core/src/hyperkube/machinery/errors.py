@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from hyperkube.machinery.objects import Object
 
 
-MOST_FIELD_ERRORS = 1000
-"""Errors told of one object; a body of a megabyte has a hundred megabytes of them in it."""
+MOST_FIELD_ERRORS, MOST_ERROR_TEXT = 1000, 1 << 20
+"""Errors told of one object, and their characters: each may show a list as long as the object, once for each item."""
 
 
 class HyperkubeError(Exception):
@@ -234,7 +234,7 @@ class Invalid(ApiError):
     @classmethod
     def about(cls, kind: GroupKind, name: str, errors: Sequence[FieldError]) -> Invalid:
         """Return the error with the text ``KIND "NAME" is invalid: ERRORS`` and one cause per field error."""
-        told = errors[:MOST_FIELD_ERRORS]
+        told = _told(errors)
         more = f" and {len(errors) - len(told)} more" if len(errors) > len(told) else ""
         message = f"{kind} {quote(name)} is invalid" + (f": {aggregate(told)}{more}" if errors else "")
         details: Object = {}
@@ -247,6 +247,17 @@ class Invalid(ApiError):
         if errors:
             details["causes"] = [error.cause() for error in told]
         return cls(message, details=details)
+
+
+def _told(errors: Sequence[FieldError]) -> list[FieldError]:
+    """Return the first errors, one at least, which are not too much together."""
+    told, size = [], 0
+    for error in errors[:MOST_FIELD_ERRORS]:
+        told.append(error)
+        size += len(str(error))
+        if size > MOST_ERROR_TEXT:
+            break
+    return told
 
 
 class TooManyRequests(ApiError):

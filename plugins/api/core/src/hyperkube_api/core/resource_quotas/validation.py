@@ -78,7 +78,7 @@ def _scopes(spec: Object) -> list[FieldError]:
     scopes: Sequence[str] = spec.get("scopes") or []
     path = _SPEC.child("scopes")
     errors: list[FieldError] = []
-    for scope in scopes:
+    for scope in dict.fromkeys(scopes):
         if scope not in _SCOPES:
             errors.append(invalid(path, scopes, "unsupported scope"))
         errors += _unscoped(path, scopes, scope, spec)
@@ -107,6 +107,8 @@ def _selector(spec: Object) -> list[FieldError]:
     expressions = selector.get("matchExpressions") or []
     path = _SPEC.child("scopeSelector", "matchExpressions")
     errors: list[FieldError] = []
+    shown = _selector_shape(expressions)
+    seen: set[str] = set()
     for expression in expressions:
         scope, operator, values = (
             expression.get("scopeName") or "",
@@ -115,7 +117,9 @@ def _selector(spec: Object) -> list[FieldError]:
         )
         if scope not in _SCOPES:
             errors.append(invalid(path.child("scopeName"), scope, "unsupported scope"))
-        errors += _unscoped(path, _selector_shape(expressions), scope, spec)
+        if scope not in seen:
+            seen.add(scope)
+            errors += _unscoped(path, shown, scope, spec)
         if scope in _EXISTS_ONLY and operator != "Exists":
             text = (
                 "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating,"
