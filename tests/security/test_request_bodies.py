@@ -95,6 +95,17 @@ class TestStrictDecoding:
             assert status == 422
             assert len(json.dumps(answer)) < 4_000_000
 
+    @pytest.mark.parametrize(
+        "term", [{}, {"matchLabelExpressions": [{"key": "a", "values": ["b"]}]}], ids=["empty", "equal"]
+    )
+    def test_pairs_of_equal_terms_are_told_as_items_are(self, hostile, term):
+        wrong = named("equal", provisioner="a", allowedTopologies=[term] * 4_000)
+        with hostile.patiently():
+            status, answer = quickly(lambda: hostile.ask("POST", "/apis/storage.k8s.io/v1/storageclasses", wrong))
+
+        assert status == 422
+        assert len(answer["details"]["causes"]) == 1000
+
     def test_a_request_of_many_usages_costs_what_it_weighs(self, hostile):
         spec = {"request": "", "signerName": "a.b/c", "usages": ["client auth"] * 50_000}
 

@@ -5,6 +5,7 @@ Source: kubernetes pkg/apis/storage, pkg/registry/storage/storageclass, pkg/prin
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import datetime
 from typing import Any
 
@@ -17,6 +18,7 @@ from hyperkube_api.storage.versions import V1
 
 from hyperkube.hookspecs.api import Call, ResourceSpec, Strategy
 from hyperkube.machinery import names
+from hyperkube.machinery.errors import MOST_FIELD_ERRORS
 from hyperkube.machinery.field import ROOT, FieldError, Path, duplicate, invalid, not_supported, required
 from hyperkube.machinery.objects import Object, annotations_of
 
@@ -52,16 +54,19 @@ def validate_storage_class(obj: Object) -> list[FieldError]:
 def _topologies(path: Path, terms: list[Object]) -> list[FieldError]:
     """Check that no two terms are equal; Kubernetes starts with as many empty terms as there are terms."""
     errors: list[FieldError] = []
-    seen: list[dict[str, set[str]]] = [{} for _ in terms]
-    for index, term in enumerate(terms):
+    seen: Counter[frozenset[tuple[str, frozenset[str]]]] = Counter({frozenset(): len(terms)})
+    for index, one in enumerate(terms):
         at = path.index(index).child("matchLabelExpressions")
         keys: set[str] = set()
-        wanted: dict[str, set[str]] = {}
-        for number, item in enumerate(term.get("matchLabelExpressions") or ()):
+        wanted: dict[str, frozenset[str]] = {}
+        for number, item in enumerate(one.get("matchLabelExpressions") or ()):
             errors += _topology(at.index(number), item, keys)
-            wanted[item.get("key") or ""] = set(item.get("values") or ())
-        errors += [duplicate(at, "") for other in seen if other == wanted]
-        seen.append(wanted)
+            wanted[item.get("key") or ""] = frozenset(item.get("values") or ())
+        term = frozenset(wanted.items())
+        errors += [duplicate(at, "")] * min(seen[term], MOST_FIELD_ERRORS)
+        seen[term] += 1
+        if len(errors) > MOST_FIELD_ERRORS:  # as many as there are pairs
+            break
     return errors
 
 
