@@ -77,7 +77,7 @@ class _Written(NamedTuple):
 
     name: str
     namespace: str
-    count: int
+    times: int
 
 
 class EventRecorder:
@@ -185,7 +185,7 @@ class EventRecorder:
         seen = self._written.get(key)
         if seen is not None:
             change = {
-                "count": seen.count + 1,
+                "count": seen.times + 1,
                 "lastTimestamp": event["lastTimestamp"],
                 "message": event["message"],
             }
