@@ -49,10 +49,17 @@ def pytest_runtest_makereport(item, call):
 
 
 @pytest.fixture(scope="session")
-def bare_cluster(hyperkube_lab):
-    """A control plane without nodes."""
+def csi_folder(tmp_path_factory):
+    """Where the CSI driver of a test has its socket and its volumes: on the machine's disk, which all places see."""
+    return tmp_path_factory.mktemp("csi")
+
+
+@pytest.fixture(scope="session")
+def bare_cluster(hyperkube_lab, csi_folder):
+    """A control plane without nodes; its controllers know of a CSI driver that a test may start."""
     needs_remote()
-    return Cluster(hyperkube_lab)
+    endpoint = f"--csi-endpoint=host-path.csi.hyperkube.dev=unix://{csi_folder}/csi.sock"
+    return Cluster(hyperkube_lab, manager_flags=[endpoint])
 
 
 @pytest.fixture(scope="session")

@@ -29,6 +29,10 @@ NEEDED_UNSEEN = {
         "hyperkube-api-autoscaling",
     ): "custom resources have a subresource of kind Scale",
     (
+        "hyperkube-addon-csi-host-path",
+        "hyperkube-csi-host-path",
+    ): "its StorageClasses name the driver",
+    (
         "hyperkube-addon-local-path-storage-class",
         "hyperkube-volume-local-path",
     ): "its StorageClass names the provisioner",
@@ -100,7 +104,7 @@ def test_no_distributions_need_each_other():
 
 
 def _named_in_the_bundle(table: Mapping[str, Any]) -> Iterable[tuple[str, Iterable[str]]]:
-    yield from ((key, table[key]) for key in ("order", "enabled") if key in table)
+    yield from ((key, table[key]) for key in ("order", "enabled", "enabled_with_containers") if key in table)
     yield "default", [table["default"]] if "default" in table else []
     yield "acting_on", table.get("acting_on", {}).values()
 

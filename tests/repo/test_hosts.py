@@ -17,6 +17,7 @@ VOCABULARY = {
         {"reload", "options", "auth"},
     ),
     "AlwaysDeny": ("a type in AuthorizationConfiguration", {"reload"}),
+    "csi-host-path": ("the driver whose folder `up` gives as a flag", {"arguments"}),
     "GangScheduling": ("the feature gate", {"cycle"}),
     "ImagePolicyWebhook": ("a file that is AdmissionConfiguration's older form", {"configuration"}),
     "NodeAffinity": ("the reason in the status of a pod that a kubelet refuses", {"predicate"}),

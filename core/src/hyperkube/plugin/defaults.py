@@ -26,9 +26,9 @@ def _bundle() -> dict[str, dict[str, Any]]:
     return tables
 
 
-def enabled_by_default(family: str) -> tuple[str, ...] | None:
+def enabled_by_default(family: str, key: str = "enabled") -> tuple[str, ...] | None:
     """Return the names that are on unless a flag says otherwise, in order; None if the bundle does not say."""
-    names = _bundle().get(family, {}).get("enabled")
+    names = _bundle().get(family, {}).get(key)
     return tuple(names) if names is not None else None
 
 
@@ -57,10 +57,15 @@ def arranged(family: str, names: Sequence[str]) -> list[str]:
     return arranged_names + strangers
 
 
-def default_names(family: str) -> list[str]:
-    """Return what a host enables when no flag says otherwise: the bundle's names as far as installed, or all."""
+def default_names(family: str, key: str = "enabled") -> list[str]:
+    """Return what a host enables when no flag says otherwise: the bundle's names as far as installed, or all.
+
+    Args:
+        family: the plugins' family.
+        key: of the bundle's table; there may be another list for other clusters.
+    """
     available = installed(family)
-    enabled = enabled_by_default(family)
+    enabled = enabled_by_default(family, key)
     if enabled is None:
         return sorted(available)
     return [name for name in enabled if name in available]

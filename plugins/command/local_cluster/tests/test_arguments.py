@@ -48,6 +48,16 @@ def test_pods_ask_the_clusters_dns_server_where_there_is_one(cluster, changes, e
     assert parsed(cluster.replace(**changes))["kubelet"]["cluster-dns"] == expected
 
 
+@pytest.mark.skipif("csi-host-path" not in installed("csi"), reason="needs the driver, which brings its flag")
+def test_controllers_and_the_kubelet_share_the_folder_of_the_csi_driver(cluster, tmp_path):
+    values = parsed(cluster.replace(addons=("csi-host-path",)))
+
+    assert {values[word]["csi-host-path-dir"] for word in ("controller-manager", "kubelet")} == {
+        str(tmp_path / "csi-host-path")
+    }
+    assert parsed(cluster)["kubelet"]["csi-host-path-dir"] == ""
+
+
 def test_each_controller_has_an_identity_of_its_own_here_and_upstreams_default_elsewhere(cluster):
     assert parsed(cluster)["controller-manager"]["use-service-account-credentials"] is True
     assert controller_manager.COMMAND.parse([])["use-service-account-credentials"] is False

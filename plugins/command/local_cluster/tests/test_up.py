@@ -2,7 +2,7 @@
 
 import pytest
 from hyperkube_command.local_cluster.arguments import ClusterOptions
-from hyperkube_command.local_cluster.up import validate
+from hyperkube_command.local_cluster.up import _default_addons, validate
 from hyperkube_lib.local_cluster.layout import Layout
 
 from hyperkube.machinery.errors import UsageError
@@ -10,6 +10,19 @@ from hyperkube.machinery.errors import UsageError
 
 def _options(tmp_path, **words):
     return ClusterOptions(layout=Layout(tmp_path), **{"node_name": "here", **words})
+
+
+@pytest.mark.parametrize(
+    ("runtime", "uid", "expected"),
+    [("process", 0, "enabled"), ("remote", 0, "enabled_with_containers"), ("remote", 5, "enabled")],
+)
+def test_clusters_have_other_addons_where_volumes_can_be_mounted_for_containers(
+    tmp_path, monkeypatch, runtime, uid, expected
+):
+    monkeypatch.setattr("os.geteuid", lambda: uid)
+    monkeypatch.setattr("hyperkube_command.local_cluster.up.default_names", lambda family, key: [family, key])
+
+    assert _default_addons(_options(tmp_path, runtime=runtime)) == ("addon", expected)
 
 
 def test_everyday_words_are_fine(tmp_path):

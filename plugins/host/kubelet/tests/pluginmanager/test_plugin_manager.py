@@ -5,9 +5,9 @@ import threading
 import time
 
 import pytest
-from hyperkube_host.kubelet.apis import plugin_registration
 from hyperkube_host.kubelet.pluginmanager.plugin_manager import PluginManager, PluginRefused, find_sockets
 from hyperkube_lib.grpc_messages import GrpcServer
+from hyperkube_lib.plugin_registration import registration_schema
 
 from hyperkube.machinery.clock import SystemClock
 
@@ -28,7 +28,7 @@ class Plugin:
         self.server = GrpcServer(threads=2)
         path.parent.mkdir(parents=True, exist_ok=True)
         handlers = {"GetInfo": lambda _: info, "NotifyRegistrationStatus": self.told.append}
-        self.server.add_service(plugin_registration().service("Registration"), handlers)
+        self.server.add_service(registration_schema().service("Registration"), handlers)
         self.server.listen(str(path))
         self.server.start()
         self.path = path

@@ -22,6 +22,7 @@ CONTAINER_SERVICES = "10.0.0.0/24"
 """Addresses of services for containers: loopback, the default elsewhere, is each network namespace's own."""
 CONTAINER_PODS = "10.244.0.0/24"
 DNS_ADDON = "dns"
+CSI_ADDON = "csi-host-path"
 CLUSTER_DOMAIN = "cluster.local"
 _DNS_INDEX = 10
 """The cluster's DNS server has the tenth address of the range of services, as every installer gives it."""
@@ -125,6 +126,7 @@ def arguments(cluster: ClusterOptions) -> dict[str, list[str]]:
             f"--service-account-private-key-file={pki / 'service-account.key'}",
             f"--local-path-dir={layout.root / 'volumes'}",
             *_recycling(cluster),
+            *_csi_arguments(cluster),
             *_signing(cluster),
             "--use-service-account-credentials",
             "--leader-elect=false",
@@ -214,7 +216,13 @@ def kubelet_arguments(cluster: ClusterOptions) -> list[str]:
         f"--kubeconfig={layout.kubeconfig('kubelet')}",
         f"--eviction-hard={EVICTION_HARD}",
         *_dns_arguments(cluster),
+        *_csi_arguments(cluster),
     ]
+
+
+def _csi_arguments(cluster: ClusterOptions) -> list[str]:
+    """Return where the driver of the default storage class has its volumes, if that is a class of the cluster."""
+    return [f"--{CSI_ADDON}-dir={cluster.layout.root / CSI_ADDON}"] if CSI_ADDON in cluster.addons else []
 
 
 def _dns_arguments(cluster: ClusterOptions) -> list[str]:

@@ -114,7 +114,9 @@ Examples:
 )
 @click.option("--enable-admission-plugins", default="", help="admission plugins to enable beside the default ones")
 @click.option(
-    "--addons", default=lambda: ",".join(default_names("addon")), show_default="the bundle's", help="addons, in order"
+    "--addons",
+    show_default="the bundle's; with containers csi-host-path instead of local-path-storage-class",
+    help="addons, in order",
 )
 @click.option(
     "--addon-config",
@@ -142,7 +144,7 @@ def command(
     data_dir: Path, bind_address: str, secure_port: int, kubelet_port: int, token_auth_file: str | None, runtime: str,
     container_runtime_endpoint: str,
     node_name: str, nodes: int, hollow_only: bool, processes: bool, service_range: str, node_port_range: str,
-    enable_admission_plugins: str, addons: str, addon_config: str | None, addon_arg: tuple[str, ...],
+    enable_admission_plugins: str, addons: str | None, addon_config: str | None, addon_arg: tuple[str, ...],
     watched: Path | None, merge_kubeconfig: bool,
     apiserver_arg: tuple[str, ...], controller_manager_arg: tuple[str, ...],
     scheduler_arg: tuple[str, ...], kubelet_arg: tuple[str, ...], proxy_arg: tuple[str, ...], verbosity: int,
@@ -176,7 +178,7 @@ def command(
         service_range=service_range,
         node_port_range=node_port_range,
         verbosity=verbosity,
-        addons=tuple(name for name in addons.split(",") if name),
+        addons=tuple(name for name in addons.split(",") if name) if addons is not None else (),
         addon_settings=read_plugin_config(addon_config) if addon_config else {},
         extra=extra,
         watched=watched,
@@ -185,12 +187,21 @@ def command(
         raise UsageError("--watch reloads plugins in the process of `up`: leave out --processes")
     set_up_logging(verbosity)
     validate(cluster)
-    cluster = cluster.replace(bind_address=cluster.bind_address or _default_address(cluster))
+    cluster = cluster.replace(
+        bind_address=cluster.bind_address or _default_address(cluster),
+        addons=cluster.addons if addons is not None else _default_addons(cluster),
+    )
     bring_up(cluster, processes=processes, merge=merge_kubeconfig)
 
 
 def _flags(words: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(word if word.startswith("-") else f"--{word}" for word in words)
+
+
+def _default_addons(cluster: ClusterOptions) -> tuple[str, ...]:
+    """Return the bundle's addons: others where containers run and volumes can be mounted for them."""
+    has_mounts = cluster.has_containers and os.geteuid() == 0
+    return tuple(default_names("addon", "enabled_with_containers" if has_mounts else "enabled"))
 
 
 def _default_address(cluster: ClusterOptions) -> str:

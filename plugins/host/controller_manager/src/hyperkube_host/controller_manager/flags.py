@@ -2,7 +2,7 @@
 
 from hyperkube_lib.controller_manager.flags import manager_flags
 
-from hyperkube.plugin.flags import BOOL, INT, STRING, Flag, section, unbuilt
+from hyperkube.plugin.flags import BOOL, INT, LIST, STRING, Flag, section, unbuilt
 
 FLAGS = manager_flags(
     10257,
@@ -17,6 +17,16 @@ FLAGS = manager_flags(
             deprecated="use --controllers=*,-horizontalpodautoscaling",
         ),
         *unbuilt(Flag("register-retry-count", INT, 10, "no effect: kubelets register their nodes")),
+    ),
+    section(
+        "Volumes",
+        Flag("csi-endpoint", LIST, "", "NAME=unix:///PATH of CSI drivers whose controller service is called"),
+        Flag(
+            "csi-plugins-registry",
+            STRING,
+            "",
+            "a kubelet's plugins_registry on this machine, whose CSI drivers are called as well",
+        ),
     ),
     section(
         "Service account controller",

@@ -8,7 +8,7 @@ from hyperkube.machinery.users import component
 MANAGER = ManagerSpec(
     name="kube-controller-manager",
     family="controller",
-    families=("controller", "cloud", "volume"),
+    families=("controller", "cloud", "csi", "volume"),
     flags=FLAGS,
     user=component("system:kube-controller-manager"),
     configuration="kubecontrollermanager.config.k8s.io",

@@ -21,7 +21,7 @@ from hyperkube.plugin.flags import (
 )
 
 NAME = "kubelet"
-FAMILIES = ("runtime", "network", "volume")
+FAMILIES = ("runtime", "network", "csi", "volume")
 """Whose plugins the server loads, and whose flags it has."""
 
 FLAGS = (

@@ -1,11 +1,13 @@
-"""CSI 1.x: how a driver is called, what a volume is called there, and a driver in memory.
+"""CSI 1.x: how a driver is called, what a volume is called there, drivers in Python, and one in memory.
 
-`client` and `schema` stand apart: they import gRPC, which costs nothing where there is no driver.
+`client`, `server` and `schema` stand apart: they import gRPC, which costs nothing where there is no driver.
 Source of messages and rules: github.com/container-storage-interface/spec ``spec.md``.
 """
 
-from hyperkube_lib.csi.calls import CONTROLLER, IDENTITY, NODE, CsiCalls, CsiFailed, read_capabilities
+from hyperkube_lib.csi.calls import CONTROLLER, IDENTITY, NODE, CsiCalls, CsiFailed, read_capabilities, refused
 from hyperkube_lib.csi.capabilities import access_mode, volume_capability
+from hyperkube_lib.csi.driver import CsiDriver
+from hyperkube_lib.csi.installed import installed_drivers
 from hyperkube_lib.csi.memory_driver import MemoryDriver
 
 __all__ = [
@@ -13,9 +15,12 @@ __all__ = [
     "IDENTITY",
     "NODE",
     "CsiCalls",
+    "CsiDriver",
     "CsiFailed",
     "MemoryDriver",
     "access_mode",
+    "installed_drivers",
     "read_capabilities",
+    "refused",
     "volume_capability",
 ]

@@ -15,11 +15,17 @@ _UNCERTAIN = frozenset({"CANCELLED", "DEADLINE_EXCEEDED", "UNAVAILABLE", "RESOUR
 
 
 class CsiFailed(VolumeFailed):
-    """A call failed, or the driver could not be reached; `code` is the name of gRPC's status code."""
+    """A call failed, or the driver could not be reached.
+
+    Attributes:
+        code: the name of gRPC's status code.
+        details: the driver's own words, without what gRPC puts before them.
+    """
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
         self.code = code
+        self.details = message.partition(" desc = ")[2] or message
 
     @property
     def is_final(self) -> bool:
@@ -28,6 +34,11 @@ class CsiFailed(VolumeFailed):
         Source: kubernetes ``pkg/volume/csi/csi_client.go`` (isFinalError).
         """
         return self.code not in _UNCERTAIN
+
+
+def refused(code: str, details: str) -> CsiFailed:
+    """Return what a driver raises that refuses a call: the same as it reads at the other end of a socket."""
+    return CsiFailed(code, f"rpc error: code = {code.title().replace('_', '')} desc = {details}")
 
 
 class CsiCalls(Protocol):
@@ -54,3 +65,16 @@ class CsiCalls(Protocol):
 def read_capabilities(answer: Mapping[str, Any]) -> frozenset[str]:
     """Return the names in an answer of ``NodeGetCapabilities`` or ``ControllerGetCapabilities``."""
     return frozenset(str((row.get("rpc") or {}).get("type", "")) for row in answer.get("capabilities") or ())
+
+
+def answer(driver: object, method: str, request: Mapping[str, Any]) -> dict[str, Any]:
+    """Call the Python method that is named as CSI's, in lower case with underscores (``create_volume``).
+
+    Raises:
+        CsiFailed: the driver refuses, or has no such method.
+    """
+    name = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in method).lstrip("_")
+    own = getattr(driver, name, None)
+    if own is None:
+        raise refused("UNIMPLEMENTED", f"unknown method {method}")
+    return own(request) or {}

@@ -37,13 +37,14 @@ class Cluster:
     Args:
         lab: where it runs.
         flags: further flags of the API server.
+        manager_flags: further flags of the controller manager.
 
     Attributes:
         master: the place of the control plane.
         servers: its running servers, by name.
     """
 
-    def __init__(self, lab: Lab, flags: Sequence[str] = ()) -> None:
+    def __init__(self, lab: Lab, flags: Sequence[str] = (), manager_flags: Sequence[str] = ()) -> None:
         self.lab = lab
         self.master = lab.place("master", disk="512m")
         self._program = Path(sys.executable).with_name("hyperkube")
@@ -53,7 +54,7 @@ class Cluster:
         self._write_credentials()
         self._start_api_server(flags)
         self.credentials(self.master, "admin", _ADMIN)
-        self._start_clients()
+        self._start_clients(manager_flags)
         has_account = ("get", "serviceaccount", "default")
         eventually(lambda: self.kubectl(*has_account, check=False).returncode == 0, why="controllers work")
 
@@ -159,9 +160,9 @@ class Cluster:
         url = f"https://{self.master.ip}:{_PORT}/readyz"
         return self.master.run("curl", "-sfk", url, check=False).stdout == "ok"
 
-    def _start_clients(self) -> None:
+    def _start_clients(self, manager_flags: Sequence[str]) -> None:
         for name, token, flags in (
-            ("controller-manager", _MANAGER, [_SIGNING_KEY, "--use-service-account-credentials"]),
+            ("controller-manager", _MANAGER, [_SIGNING_KEY, "--use-service-account-credentials", *manager_flags]),
             ("scheduler", _SCHEDULER, []),
         ):
             self.credentials(self.master, name, token)

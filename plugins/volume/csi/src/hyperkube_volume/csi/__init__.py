@@ -3,6 +3,6 @@
 Source: kubernetes ``pkg/volume/csi``.
 """
 
-from hyperkube_volume.csi.csi import Csi
+from hyperkube_volume.csi.plugin import Csi
 
 __all__ = ["Csi"]

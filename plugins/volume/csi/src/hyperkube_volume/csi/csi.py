@@ -17,19 +17,16 @@ from hyperkube_volume.csi.drivers import Drivers
 from hyperkube_volume.csi.volume_data import FILE, load_volume_data, remove_volume_data, save_volume_data
 
 from hyperkube.client.client import Client
-from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.volume import (
     DeviceRequest,
     MountedVolume,
     VolumeFailed,
     VolumeRequest,
-    Volumes,
     VolumeSpec,
     VolumeUsage,
 )
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.objects import Object, name_of, namespace_of, uid_of
-from hyperkube.plugin import Plugin
 
 STAGE, STATS, EXPAND, MOUNT_GROUP = (
     "STAGE_UNSTAGE_VOLUME",
@@ -65,6 +62,14 @@ class CsiVolumes:
         """Use a driver from now on."""
         del versions
         self._drivers.register(name, endpoint, node_name)
+
+    def register_own_driver(self, name: str, driver: CsiCalls, node_name: str) -> None:
+        """Use a driver within this process from now on.
+
+        Raises:
+            VolumeFailed: the API cannot be told now.
+        """
+        self._drivers.register_calls(name, "", driver, node_name)
 
     def deregister_driver(self, name: str, endpoint: str) -> None:
         """Use a driver no more."""
@@ -357,23 +362,3 @@ def _handle(spec: VolumeSpec) -> str:
     if not handle:
         raise VolumeFailed("failed to extract volume handle: the volume has none")
     return str(handle)
-
-
-def _connect(endpoint: str) -> CsiCalls:
-    from hyperkube_lib.csi.client import CsiClient
-
-    return CsiClient(endpoint)
-
-
-class Csi(Plugin):
-    """The csi volumes."""
-
-    @hookimpl
-    def volume_kinds(self) -> Volumes:
-        """Return the kind."""
-        self._kind = CsiVolumes(self.context.client, self.context.clock, _connect)
-        return self._kind
-
-    def close(self) -> None:
-        """Close the connections to drivers."""
-        self._kind.close()

@@ -66,7 +66,10 @@ class Drivers:
         Raises:
             VolumeFailed: it does not answer, or the API cannot be told.
         """
-        calls = self._connect(endpoint)
+        self.register_calls(name, endpoint, self._connect(endpoint), node_name)
+
+    def register_calls(self, name: str, endpoint: str, calls: CsiCalls, node_name: str) -> None:
+        """Do so with a driver that is connected already, or is within this process."""
         try:
             info = calls.call(NODE, "NodeGetInfo", {})
             self._tell(name, node_name, info)

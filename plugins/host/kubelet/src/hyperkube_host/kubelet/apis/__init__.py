@@ -5,13 +5,8 @@ from __future__ import annotations
 from hyperkube_lib.grpc_messages import Schema, load_schema
 
 
-def plugin_registration() -> Schema:
-    """Return how plugins introduce themselves; read at the first call, as the others."""
-    return load_schema(__name__, "pluginregistration.v1.proto")
-
-
 def device_plugin() -> Schema:
-    """Return how devices are offered and given."""
+    """Return how devices are offered and given; read at the first call, as the others."""
     return load_schema(__name__, "deviceplugin.v1beta1.proto")
 
 

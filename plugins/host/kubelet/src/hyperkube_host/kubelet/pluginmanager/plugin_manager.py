@@ -14,8 +14,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from hyperkube_host.kubelet.apis import plugin_registration
 from hyperkube_lib.grpc_messages import RpcFailed, Stub, unix_channel
+from hyperkube_lib.plugin_registration import registration_schema
 
 from hyperkube.machinery.backoff import Backoff
 from hyperkube.machinery.clock import Clock
@@ -139,7 +139,7 @@ class PluginManager:
     def _introduce(self, path: Path, plugin: _Plugin) -> None:
         """Ask a plugin who it is, have it checked and registered, and tell it what came of that."""
         with unix_channel(str(path)) as channel:
-            stub = Stub(channel, plugin_registration().service("Registration"))
+            stub = Stub(channel, registration_schema().service("Registration"))
             info = stub.call("GetInfo", {}, CALL_SECONDS)
             kind, name = info.get("type", ""), info.get("name", "")
             endpoint, versions = info.get("endpoint") or str(path), tuple(info.get("supported_versions", ()))

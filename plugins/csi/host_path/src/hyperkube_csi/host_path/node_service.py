@@ -1,0 +1,149 @@
+"""The node service: brings a volume to a folder, or to a device file, of this machine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from hyperkube_csi.host_path.copies import copy_options, grows_when_mounted, prepare_copy
+from hyperkube_csi.host_path.storage import FOLDER, Record, Storage
+from hyperkube_lib.csi import CsiDriver, refused
+from hyperkube_lib.volume_mount import (
+    Mounter,
+    attach_loop,
+    detach_loop,
+    disk_format,
+    format_and_mount,
+    grow_file_system,
+    loop_of,
+)
+
+Answer = dict[str, Any]
+Request = Mapping[str, Any]
+_SINGLE_WRITER = "SINGLE_NODE_SINGLE_WRITER"
+
+
+class NodeService(CsiDriver):
+    """What a node does; see `CsiDriver`. Steps that are done already are not done again."""
+
+    mounter = Mounter()
+
+    def storage(self) -> Storage:
+        """Return where volumes are."""
+        raise NotImplementedError
+
+    def node_stage_volume(self, request: Request) -> Answer:
+        """Mount a folder or an image once for the node, an empty image with a new file system."""
+        name, staging = str(request["volume_id"]), str(request["staging_target_path"])
+        found = self._known(name)
+        data, capability = str(self.storage().volumes.data(name)), request.get("volume_capability") or {}
+        if "block" in capability:
+            attach_loop(self.mounter.programs, data)
+            return {}
+        if self.mounter.is_mount_point(staging):
+            return {}
+        Path(staging).mkdir(parents=True, exist_ok=True)
+        mount = capability.get("mount") or {}
+        options = list(mount.get("mount_flags") or ())
+        if found["backing"] == FOLDER:
+            self.mounter.mount(data, staging, options=["bind", *options])
+            return {}
+        device = attach_loop(self.mounter.programs, data)
+        if found["source"]:
+            self._mount_copy(name, device, staging, options)
+        else:
+            format_and_mount(self.mounter, device, staging, mount.get("fs_type") or "", options)
+        return {}
+
+    def _mount_copy(self, name: str, device: str, staging: str, options: list[str]) -> None:
+        """Mount a copy as what it is; the first time it is prepared for that."""
+        programs = self.mounter.programs
+        is_new = not self._known(name).get("prepared")
+        if is_new:
+            prepare_copy(programs, device)
+        fs_type = disk_format(programs, device)
+        format_and_mount(self.mounter, device, staging, fs_type, [*options, *copy_options(fs_type)])
+        if is_new and grows_when_mounted(fs_type):
+            grow_file_system(programs, device, staging)
+        with self.storage().locked():
+            self.storage().volumes.change(name, {**self._known(name), "prepared": True})
+
+    def node_unstage_volume(self, request: Request) -> Answer:
+        """Unmount, and give the loop device back; the folder is the kubelet's."""
+        staging = str(request["staging_target_path"])
+        while self.mounter.is_mount_point(staging):
+            self.mounter.unmount(staging)
+        data = self.storage().volumes.data(str(request["volume_id"]))
+        if device := loop_of(str(data)):
+            detach_loop(self.mounter.programs, device)
+        return {}
+
+    def node_publish_volume(self, request: Request) -> Answer:
+        """Show a staged volume at a place of one pod."""
+        name, target = str(request["volume_id"]), Path(request["target_path"])
+        self._known(name)
+        capability = request.get("volume_capability") or {}
+        is_block = "block" in capability
+        source = self._device(name) if is_block else str(request.get("staging_target_path", ""))
+        if not source or (not is_block and not self.mounter.is_mount_point(source)):
+            raise refused("FAILED_PRECONDITION", f"volume {name} is not staged")
+        if self.mounter.is_mount_point(str(target)):
+            return {}
+        if (capability.get("access_mode") or {}).get("mode") == _SINGLE_WRITER and not is_block:
+            self._check_alone(name, source)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if is_block:
+            target.touch()
+        else:
+            target.mkdir(exist_ok=True)
+        self.mounter.mount(source, str(target), options=["bind", *(["ro"] if request.get("readonly") else [])])
+        return {}
+
+    def _check_alone(self, name: str, staging: str) -> None:
+        """Check that no pod has a volume that only one may have."""
+        if others := self.mounter.references(staging):
+            raise refused("FAILED_PRECONDITION", f"volume {name} is in use by another pod, at {others[0]}")
+
+    def node_unpublish_volume(self, request: Request) -> Answer:
+        """Take it away again."""
+        self.mounter.clean_up(str(request["target_path"]))
+        return {}
+
+    def node_expand_volume(self, request: Request) -> Answer:
+        """Let loop device and file system take all of an image that has grown."""
+        name = str(request["volume_id"])
+        found = self._known(name)
+        device = self._device(name) if found["backing"] != FOLDER else ""
+        if device:
+            done = self.mounter.programs.run(["losetup", "-c", device])
+            if done.code:
+                raise refused("INTERNAL", f"losetup -c {device} failed: {done.output}")
+            if "block" not in (request.get("volume_capability") or {}):
+                place = str(request.get("staging_target_path") or request.get("volume_path") or "")
+                grow_file_system(self.mounter.programs, device, place)
+        return {"capacity_bytes": found["size"]}
+
+    def node_get_volume_stats(self, request: Request) -> Answer:
+        """Tell how full a volume is."""
+        path = Path(str(request.get("volume_path", "")))
+        found = self._known(str(request.get("volume_id", "")))
+        if not path.exists():
+            raise refused("NOT_FOUND", f"volume path {path} does not exist")
+        if not path.is_dir():
+            return {"usage": [{"unit": "BYTES", "total": found["size"]}]}
+        room = os.statvfs(path)
+        total, free, usable = (count * room.f_frsize for count in (room.f_blocks, room.f_bfree, room.f_bavail))
+        inodes = {"total": room.f_files, "available": room.f_favail, "used": room.f_files - room.f_ffree}
+        size = {"total": total, "available": usable, "used": total - free}
+        return {"usage": [{"unit": "BYTES", **size}, {"unit": "INODES", **inodes}]}
+
+    def _device(self, name: str) -> str:
+        return loop_of(str(self.storage().volumes.data(name)))
+
+    def _known(self, name: str) -> Record:
+        found = self.storage().volumes.get(name)
+        if found is None:
+            raise refused("NOT_FOUND", f"volume {name} does not exist on this node")
+        return found

@@ -1,0 +1,67 @@
+"""The plugin: the kind of volumes, and within a kubelet the drivers that installed packages bring."""
+
+from __future__ import annotations
+
+import threading
+
+from hyperkube_lib.csi import CsiCalls, installed_drivers
+from hyperkube_volume.csi.csi import CsiVolumes
+
+from hyperkube.hookspecs import hookimpl
+from hyperkube.hookspecs.volume import VolumeFailed, Volumes
+from hyperkube.machinery.backoff import Backoff
+from hyperkube.machinery.record import Record
+from hyperkube.plugin import Plugin
+
+RETRY = Backoff(initial=0.25, cap=30.0)
+
+
+def _connect(endpoint: str) -> CsiCalls:
+    from hyperkube_lib.csi.client import CsiClient
+
+    return CsiClient(endpoint)
+
+
+class CsiSettings(Record):
+    """Settings of the csi volumes.
+
+    Attributes:
+        hostname_override: the node's name, which only kubelets have: they serve the drivers of installed packages.
+    """
+
+    hostname_override: str = ""
+
+
+class Csi(Plugin):
+    """The csi volumes."""
+
+    @hookimpl
+    def volume_kinds(self) -> Volumes:
+        """Return the kind."""
+        self._kind = CsiVolumes(self.context.client, self.context.clock, _connect)
+        self._node_name = self.settings(CsiSettings).hostname_override
+        self._own = dict(installed_drivers(self.context)) if self._node_name else {}
+        self._ending = threading.Event()
+        return self._kind
+
+    def start(self) -> None:
+        """Register the drivers of installed packages, as soon as the node is there."""
+        if self._own:
+            threading.Thread(target=self._register_own, name="csi-drivers", daemon=True).start()
+
+    def _register_own(self) -> None:
+        """Try until all are registered: the node is made by the kubelet that this is a part of."""
+        failures = 0
+        while self._own and not self.context.clock.wait(self._ending, RETRY.delay(failures)):
+            for name, driver in list(self._own.items()):
+                try:
+                    self._kind.register_own_driver(name, driver, self._node_name)
+                    del self._own[name]
+                except VolumeFailed as error:
+                    self.context.logger.debug("driver %s is not registered yet: %s", name, error)
+            failures += 1
+
+    def close(self) -> None:
+        """Close the connections to drivers."""
+        self._ending.set()
+        self._kind.close()
