@@ -137,6 +137,28 @@ def many_items(draw):
     return _patched(("/apis/apps/v1", "deployments"), body, STRATEGIC, (("dryRun", "All"),))
 
 
+def _lists(value):
+    """Yield every list in an object."""
+    for part in value.values() if isinstance(value, dict) else value:
+        if isinstance(part, list):
+            yield part
+        if isinstance(part, dict | list):
+            yield from _lists(part)
+
+
+@st.composite
+def copies(draw):
+    """A list of any kind with thousands of items: all equal, numbered, empty or wrong."""
+    key = draw(st.sampled_from([key for key in sorted(BODIES) if any(_lists(BODIES[key]))]))
+    obj = json.loads(json.dumps(BODIES[key]))
+    chosen = draw(st.sampled_from(list(_lists(obj))))
+    first = json.dumps(chosen[0] if chosen else {})
+    item = draw(st.sampled_from([first, "{}", '"a"', '"a%d"', '{"name": "a%d"}', '{"key": "a"}', "null", "[]", "1"]))
+    count = draw(st.sampled_from([2, 100, 4000])) if len(item) < 200 else 500
+    chosen[:] = [json.loads(item.replace("%d", str(number))) for number in range(count)]
+    return _posted(key, json.dumps(obj).encode(), query=(("dryRun", "All"),))
+
+
 @st.composite
 def long_questions(draw):
     """Lists with selectors, versions, Accept headers and identities of any length."""
@@ -156,4 +178,4 @@ def long_questions(draw):
     return Case("GET", place(where, resource, BROKEN), tuple(query), headers, b"", heavy=True)
 
 
-heavy = st.one_of(wide(), long_values(), deep(), aliases(), operations(), many_items(), long_questions())
+heavy = st.one_of(wide(), long_values(), deep(), aliases(), operations(), many_items(), copies(), long_questions())
