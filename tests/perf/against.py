@@ -16,7 +16,7 @@ from collections import defaultdict
 from contextlib import ExitStack
 from pathlib import Path
 
-from api_requests import ROOT, ROWS, Row, seed  # type: ignore[import-not-found]  # beside this file, not a package
+from api_requests import ROOT, Row, chosen, seed  # type: ignore[import-not-found]  # beside this file, not a package
 from hyperkube_testing.peers.ports import free_port
 from servers_under_load import (  # type: ignore[import-not-found]  # the same
     BIN,
@@ -65,7 +65,7 @@ def compare(commit: str, rounds: int, only: list[str]) -> None:
     with ExitStack() as stack:
         servers = {"this": started(BIN, stack), commit: started(checked_out(commit, stack), stack)}
         install_uvicorn(servers["this"][0])
-        rows = [row for row in ROWS if not only or any(word.lower() in row.name.lower() for word in only)]
+        rows = chosen(only)
         found: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
         for number in range(rounds):
             print(f"round {number + 1} of {rounds}", flush=True)
@@ -73,14 +73,14 @@ def compare(commit: str, rounds: int, only: list[str]) -> None:
                 for name, figures in measured(row, servers).items():
                     found[row.name, name].append(figures)
         print(
-            f"{'':24}{'CPU us: this':>13}{commit[:12]:>14}{'ratio':>7} | {'share: this':>12}{commit[:12]:>14}{'k8s 1.36':>10}"
+            f"{'':28}{'CPU us: this':>13}{commit[:12]:>14}{'ratio':>7} | {'share: this':>12}{commit[:12]:>14}{'k8s 1.36':>10}"
         )
         for row in rows:
             cpus = [statistics.median(cpu for cpu, _ in found[row.name, name]) for name in servers]
             shares = [statistics.median(share for _, share in found[row.name, name]) for name in servers]
             theirs = f"{row.theirs:.3f}" if row.theirs is not None else ""
             print(
-                f"{row.name:24}{cpus[0]:13,.0f}{cpus[1]:14,.0f}{cpus[0] / cpus[1]:7.2f} | {shares[0]:12.3f}{shares[1]:14.3f}{theirs:>10}"
+                f"{row.name:28}{cpus[0]:13,.0f}{cpus[1]:14,.0f}{cpus[0] / cpus[1]:7.2f} | {shares[0]:12.3f}{shares[1]:14.3f}{theirs:>10}"
             )
 
 

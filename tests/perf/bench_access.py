@@ -16,7 +16,7 @@ from itertools import count
 from pathlib import Path
 
 import orjson
-from bench_apiserver import POD, ROOT, named  # type: ignore[import-not-found]  # beside this file, not a package
+from api_requests import ROOT, pod  # type: ignore[import-not-found]  # beside this file, not a package
 from hyperkube_host.apiserver.server import ApiServer
 from hyperkube_lib.serving.exchange import HttpRequest, Response
 
@@ -69,7 +69,7 @@ class Measured:
 
     def create(self) -> None:
         """Create one pod."""
-        self.send("POST", f"{ROOT}/pods", named(POD, f"p{next(self._numbers)}"))
+        self.send("POST", f"{ROOT}/pods", pod(f"p{next(self._numbers)}"))
 
     def reader(self) -> Callable[[], object]:
         """Return a function that makes one hot read.

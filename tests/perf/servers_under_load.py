@@ -24,6 +24,8 @@ BIN = Path(sys.executable).parent
 LOAD = Path(__file__).with_name("load.lua")
 TOKEN = "0123456789abcdef"
 CONNECTIONS, SECONDS = 32, 3
+_LONGER = (1, 3, 9)
+"""A share of nothing is none: a server that got no turn on the machine in the time is asked again, times as long."""
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -136,11 +138,18 @@ class Served:
         raise RuntimeError(f"a server ended with {self.process.returncode}: {self.said()[-500:]}")
 
     def load(self, ask: Ask, seconds: float = SECONDS) -> Measured:
-        """Have wrk ask from all connections for a while.
+        """Have wrk ask from all connections for a while: longer where the machine is so busy that hardly one is answered.
 
         Raises:
-            RuntimeError: a request failed.
+            RuntimeError: a request failed, or too few were answered however long it took.
         """
+        for times in _LONGER:
+            measured, count = self._load(ask, seconds * times)
+            if count >= CONNECTIONS:
+                return measured
+        raise RuntimeError(f"{count} requests were answered in {seconds * _LONGER[-1]:.0f} s: {ask}")
+
+    def _load(self, ask: Ask, seconds: float) -> tuple[Measured, int]:
         wrk = shutil.which("wrk")
         if wrk is None:
             raise RuntimeError("this needs wrk: apt-get install wrk")
@@ -158,7 +167,7 @@ class Served:
         rate, p50, p99, count, failed = (float(word) for word in said.partition("RESULT ")[2].split())
         if failed:
             raise RuntimeError(f"{failed:.0f} of {count:.0f} requests failed: {ask}")
-        return Measured(rate, p50, p99, spent / max(count, 1) * 1e6)
+        return Measured(rate, p50, p99, spent / max(count, 1) * 1e6), int(count)
 
 
 @contextmanager
