@@ -6,13 +6,14 @@ Source: kubernetes ``plugin/pkg/admission/podtopologylabels``.
 
 from __future__ import annotations
 
+from hyperkube.client.informer import cached_or_live
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.admission import AdmissionRequest
 from hyperkube.kinds.pods import spec_of
 from hyperkube.kinds.resources import NODES
 from hyperkube.machinery.errors import NotFound
 from hyperkube.machinery.objects import Object, labels_of
-from hyperkube.plugin import Plugin
+from hyperkube.plugin import Plugin, PluginContext
 
 _LABELS = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
 
@@ -22,6 +23,10 @@ class PodTopologyLabels(Plugin):
 
     may_block = False
     handles = frozenset({"pods", "pods/binding", "bindings"})
+
+    def __init__(self, context: PluginContext) -> None:
+        super().__init__(context)
+        self._nodes = self.informers.informer(NODES)
 
     @hookimpl
     def admission_mutate(self, request: AdmissionRequest) -> None:
@@ -39,7 +44,7 @@ class PodTopologyLabels(Plugin):
         if not node_name:
             return
         try:
-            node = self.client.get(NODES, node_name)
+            node = cached_or_live(self._nodes, self.client, node_name)
         except NotFound:
             return
         found = {name: labels_of(node)[name] for name in _LABELS if name in labels_of(node)}
