@@ -13,6 +13,7 @@ from hyperkube_host.kubelet.volumemanager.mount_volume import MountFailed, Volum
 from hyperkube_host.kubelet.volumemanager.node_expansion import NodeExpansion
 from hyperkube_host.kubelet.volumemanager.pod_volumes import PodVolumes
 from hyperkube_host.kubelet.volumemanager.reconstruction import Reconstruction
+from hyperkube_host.kubelet.volumemanager.sub_paths import SubPathMounts
 from hyperkube_host.kubelet.volumemanager.volume_manager import StillMounting, VolumeManager
 
 from hyperkube.client.fake import FakeClient
@@ -149,9 +150,10 @@ class Node:
         volumes = PodVolumes(plugins, api)
         attachments = Attachments(client, by_controller=client is not None)
         tokens = TokenManager(None, FakeClock())
-        mounter = VolumeMounter(self.directories, self.state, api, tokens, lambda: NODE, attachments, None)
+        sub_paths = SubPathMounts(self.directories, self.state, needs_mounts=True)
+        mounter = VolumeMounter(self.directories, self.state, api, tokens, lambda: NODE, attachments, None, sub_paths)
         self.manager = VolumeManager(
-            volumes, self.state, mounter, Reconstruction(self.directories, volumes, mounter),
+            volumes, self.state, mounter, Reconstruction(self.directories, volumes, mounter, sub_paths),
             NodeExpansion(client, api, mounter, None, "n"), clock or SystemClock(),
             requeue=self.requeued.append, in_use_changed=lambda: self.told.append(self.state.volumes_in_use()),
         )  # fmt: skip

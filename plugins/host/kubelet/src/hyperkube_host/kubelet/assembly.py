@@ -56,6 +56,7 @@ from hyperkube_host.kubelet.volumemanager.mount_volume import VolumeMounter
 from hyperkube_host.kubelet.volumemanager.node_expansion import NodeExpansion
 from hyperkube_host.kubelet.volumemanager.pod_volumes import PodVolumes
 from hyperkube_host.kubelet.volumemanager.reconstruction import Reconstruction
+from hyperkube_host.kubelet.volumemanager.sub_paths import SimulatedSubPaths, SubPathMounts
 from hyperkube_host.kubelet.volumemanager.volume_manager import VolumeManager
 
 from hyperkube.client.client import Client
@@ -278,9 +279,10 @@ def _worker_services(base: _Foundation, objects: ObjectCache, tokens: TokenManag
     simulated, root = isinstance(runtime, Simulated), base.options.pods.root
     handlers = HandlerRunner(runtime, clock)
     images = build_image_manager(base.options.images, root, runtime, clock, recorder, objects, tokens)
+    sub_paths = SimulatedSubPaths() if simulated else _sub_path_mounts(base)
     given = RuntimeManagerInputs(
         base.options.pods, runtime, base.plugins.network, directories, objects, handlers, recorder, images,
-        base.host_ips, base.machine, base.node, base.container_manager,
+        base.host_ips, base.machine, base.node, base.container_manager, sub_paths,
     )  # fmt: skip
     manager = build_runtime_manager(given)
     granted = AllocationState(None if simulated else directories.root)
@@ -314,12 +316,20 @@ def _worker_services(base: _Foundation, objects: ObjectCache, tokens: TokenManag
     )
 
 
+def _sub_path_mounts(base: _Foundation) -> SubPathMounts:
+    needs_mounts = isinstance(base.plugins.runtime, TellsRuntimeConfig)
+    return SubPathMounts(base.directories, base.volumes, needs_mounts=needs_mounts)
+
+
 def _volume_manager(base: _Foundation, objects: ObjectCache, tokens: TokenManager) -> VolumeManager:
+    sub_paths = _sub_path_mounts(base)
     attachments = Attachments(base.client, by_controller=base.options.node.controller_attaches)
     volumes, directories = PodVolumes(base.plugins.volumes, objects), base.directories
-    mounter = VolumeMounter(directories, base.volumes, objects, tokens, base.node.node, attachments, base.recorder)
+    mounter = VolumeMounter(
+        directories, base.volumes, objects, tokens, base.node.node, attachments, base.recorder, sub_paths
+    )
     return VolumeManager(
-        volumes, base.volumes, mounter, Reconstruction(directories, volumes, mounter),
+        volumes, base.volumes, mounter, Reconstruction(directories, volumes, mounter, sub_paths),
         NodeExpansion(base.client, objects, mounter, base.recorder, base.options.node.name), base.clock,
         requeue=base.queue.sync_pod, in_use_changed=partial(base.queue.add, Task.SYNC_NODE),
     )  # fmt: skip

@@ -5,6 +5,7 @@
     ROOT/pods/UID/etc-hosts, resolv.conf
     ROOT/pods/UID/volumes/PLUGIN/NAME
     ROOT/pods/UID/volumeDevices/PLUGIN/NAME         links to devices
+    ROOT/pods/UID/volume-subpaths/NAME/CONTAINER/INDEX   parts of volumes
     ROOT/plugins/PLUGIN/                            what a volume plugin keeps for the whole node
     ROOT/plugins/PLUGIN/volumeDevices/NAME/UID      links to devices, by pod
     ROOT/pods/UID/containers/NAME/ATTEMPT           termination messages; eight hexadecimal digits
@@ -49,6 +50,10 @@ class KubeletDirectories:
     def volume_device(self, uid: str, plugin: str, name: str) -> Path:
         """Return the link to the device that a pod's volume is."""
         return self.pod(uid) / "volumeDevices" / plugin.replace("/", "~") / name
+
+    def sub_paths(self, uid: str, volume: str = "") -> Path:
+        """Return the folder of the mounted parts of a pod's volumes, or of one of them."""
+        return self.pod(uid) / "volume-subpaths" / volume
 
     def plugin(self, name: str) -> Path:
         """Return the folder of a volume plugin."""

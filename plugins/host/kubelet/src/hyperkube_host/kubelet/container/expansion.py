@@ -20,3 +20,8 @@ def expand(text: str, values: Mapping[str, str]) -> str:
         return values.get(match.group(1), match.group())
 
     return _REFERENCE.sub(replace, text)
+
+
+def references(text: str) -> set[str]:
+    """Return the names of the variables that a text refers to."""
+    return {match.group(1) for match in _REFERENCE.finditer(text) if match.group() != "$$"}

@@ -37,6 +37,7 @@ from hyperkube_host.kubelet.nodestatus.node_updater import NodeUpdater
 from hyperkube_host.kubelet.objects.object_cache import ObjectCache
 from hyperkube_host.kubelet.options import PodOptions
 from hyperkube_host.kubelet.userns.userns_manager import UserNamespaceManager
+from hyperkube_host.kubelet.volumemanager.sub_paths import SubPaths
 
 from hyperkube.hookspecs.network import Network
 from hyperkube.hookspecs.runtime import Config, Runtime, RuntimeFailed, TakesAddresses
@@ -64,6 +65,7 @@ class RuntimeManagerInputs(NamedTuple):
     machine: MachineInfo
     node: NodeUpdater
     container_manager: ContainerManager
+    sub_paths: SubPaths
 
 
 class RuntimeManager(Record):
@@ -111,6 +113,7 @@ def build_runtime_manager(given: RuntimeManagerInputs) -> RuntimeManager:
         containers=ContainerSettings(resources=resources, seccomp_root=options.root / "seccomp"),
         cluster_domain=options.cluster_domain,
         container_manager=given.container_manager,
+        sub_paths=given.sub_paths,
         user_namespace=user_namespace,
         service_hosts=hosts,
         tells_address=tells_address,

@@ -5,15 +5,13 @@ Sources: kubernetes ``pkg/kubelet/kubelet_pods.go`` (makeMounts), ``pkg/kubelet/
 
 from __future__ import annotations
 
-import contextlib
-import os
-from collections.abc import Collection, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from hyperkube_host.kubelet.container.expansion import expand
+from hyperkube_host.kubelet.container.expansion import expand, references
 from hyperkube_host.kubelet.kuberuntime.environment import ConfigFailed
+from hyperkube_host.kubelet.volumemanager.sub_paths import SubPath, SubPathFailed, SubPaths
 
 from hyperkube.hookspecs.runtime import Config
 from hyperkube.machinery.objects import Object
@@ -41,10 +39,14 @@ class VolumeSources(NamedTuple):
     Attributes:
         paths: volume name → path on the node.
         images: volume name → ``ImageSpec`` of volumes that are images.
+        sub_paths: makes parts of volumes ready.
+        pod_uid: whose volumes they are.
         read_only: the names of volumes that are not for writing, whatever their mounts say.
     """
 
     paths: Mapping[str, str]
+    sub_paths: SubPaths
+    pod_uid: str = ""
     images: Mapping[str, Config] = MappingProxyType({})
     read_only: Collection[str] = ()
 
@@ -66,7 +68,7 @@ def mounts_of(container: Object, volumes: VolumeSources, env: Mapping[str, str])
         ConfigFailed: a mount names no volume, or a path outside of it.
     """
     mounts: list[Config] = []
-    for entry in container.get("volumeMounts") or []:
+    for index, entry in enumerate(container.get("volumeMounts") or []):
         if entry["name"] in volumes.images:
             mounts.append(_image_mount(entry, volumes.images[entry["name"]], env))
             continue
@@ -74,10 +76,19 @@ def mounts_of(container: Object, volumes: VolumeSources, env: Mapping[str, str])
         if source is None:
             raise ConfigFailed(f"cannot find volume {entry['name']!r} to mount into container {container['name']!r}")
         check_path("mountPath", entry["mountPath"])
-        sub_path = expand(entry["subPathExpr"], env) if entry.get("subPathExpr") else entry.get("subPath", "")
-        if sub_path:
-            check_path("subPath", sub_path)
-            source = _inside(source, sub_path)
+        if sub_path := _sub_path(entry, env):
+            wanted = SubPath(
+                pod_uid=volumes.pod_uid,
+                container=container["name"],
+                index=index,
+                volume=entry["name"],
+                root=source,
+                path=sub_path,
+            )
+            try:
+                source = volumes.sub_paths.prepare(wanted)
+            except SubPathFailed as error:
+                raise ConfigFailed(str(error)) from error
         read_only = bool(entry.get("readOnly")) or entry["name"] in volumes.read_only
         propagation = entry.get("mountPropagation") or "None"
         made = make_mount(source, _absolute(entry["mountPath"]), read_only=read_only, propagation=propagation)
@@ -111,7 +122,7 @@ def _image_mount(entry: Object, image: Config, env: Mapping[str, str]) -> Config
     """Return the mount of an image, or of a folder in it; it is never written to."""
     check_path("mountPath", entry["mountPath"])
     made: dict[str, Any] = {"container_path": _absolute(entry["mountPath"]), "image": image, "readonly": True}
-    sub_path = expand(entry["subPathExpr"], env) if entry.get("subPathExpr") else entry.get("subPath", "")
+    sub_path = _sub_path(entry, env)
     return {**made, "image_sub_path": sub_path} if sub_path else made
 
 
@@ -121,30 +132,20 @@ def check_path(field: str, path: str) -> None:
         raise ConfigFailed(f"{field} {path!r} must not contain NUL")
 
 
-def _inside(folder: str, sub_path: str) -> str:
-    """Return the path of a part of a volume, created as a folder when missing; it cannot lead out of the volume."""
-    root = Path(folder).resolve()
-    real = (root / sub_path).resolve()
-    if not real.is_relative_to(root):
-        raise ConfigFailed(f"subPath {sub_path!r} leads out of its volume")
-    if not real.exists():
-        try:
-            _make_folders(root, real.relative_to(root).parts)
-        except OSError as error:
-            raise ConfigFailed(f"subPath {sub_path!r} could not be created: {error.strerror}") from error
-    return str(real)
+def _sub_path(entry: Object, env: Mapping[str, str]) -> str:
+    """Return the part of a volume that a mount asks for, empty for the whole of it.
 
-
-def _make_folders(root: Path, names: Sequence[str]) -> None:
-    """Create folders below each other, through no link: another container of the pod may be writing to the volume."""
-    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-    here = os.open(root, flags)
-    try:
-        for name in names:
-            with contextlib.suppress(FileExistsError):
-                os.mkdir(name, 0o750, dir_fd=here)
-            below = os.open(name, flags, dir_fd=here)
-            os.close(here)
-            here = below
-    finally:
-        os.close(here)
+    Raises:
+        ConfigFailed: it is no path below another, or names a variable that has no value.
+    """
+    sub_path: str = entry.get("subPath") or ""
+    if expression := entry.get("subPathExpr"):
+        if missing := sorted(name for name in references(expression) if not env.get(name)):
+            raise ConfigFailed(f"missing value for {', '.join(missing)}")
+        sub_path = expand(expression, env)
+    check_path("subPath", sub_path)
+    if sub_path.startswith("/"):
+        raise ConfigFailed(f"error SubPath `{sub_path}` must not be an absolute path")
+    if ".." in sub_path.split("/"):
+        raise ConfigFailed(f"unable to provision SubPath `{sub_path}`: must not contain '..'")
+    return sub_path

@@ -31,6 +31,7 @@ from hyperkube_host.kubelet.types.labels import DEFAULT_MESSAGE_PATH
 from hyperkube_host.kubelet.types.plugin_bugs import plugin_bugs
 from hyperkube_host.kubelet.types.pod_status import Waiting
 from hyperkube_host.kubelet.userns.userns_manager import with_id_mappings
+from hyperkube_host.kubelet.volumemanager.sub_paths import SubPaths
 
 from hyperkube.hookspecs.runtime import Config, Image, Runtime, RuntimeFailed, SandboxStatus
 from hyperkube.machinery.objects import Object, uid_of
@@ -62,6 +63,7 @@ class NodeSettings(Record):
     container_manager: ContainerManager
     service_hosts: ServiceHosts
     """What hosts files have of Services."""
+    sub_paths: SubPaths
     tells_address: bool = False
     """Whether containers are told their address in ``POD_IP``: they share the network of the node."""
     unprivileged_port_offset: int = 0
@@ -196,7 +198,13 @@ class ContainerStarter:
         # What the pod says of a variable counts more than what a device does.
         env = {one["key"]: one["value"] for one in given.envs} | self._environment(pod, container, sandbox, paths)
         namespace = self._settings.user_namespace(pod)
-        volumes = VolumeSources(paths, self._volume_images(pod, container, sandbox_config), read_only_volumes(pod))
+        volumes = VolumeSources(
+            paths=paths,
+            sub_paths=self._settings.sub_paths,
+            pod_uid=uid_of(pod),
+            images=self._volume_images(pod, container, sandbox_config),
+            read_only=read_only_volumes(pod),
+        )
         mounts = [*mounts_of(container, volumes, env), *self._kubelet_mounts(pod, container, sandbox, attempt)]
         inputs = ContainerInputs(
             attempt=attempt,

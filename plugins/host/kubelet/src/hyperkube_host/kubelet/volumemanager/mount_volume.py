@@ -20,6 +20,7 @@ from hyperkube_host.kubelet.volumemanager.attachment import Attachments
 from hyperkube_host.kubelet.volumemanager.block_devices import link_device, unlink_device
 from hyperkube_host.kubelet.volumemanager.operations import NameLocks
 from hyperkube_host.kubelet.volumemanager.pod_volumes import PodVolume
+from hyperkube_host.kubelet.volumemanager.sub_paths import SubPathMounts
 from hyperkube_host.kubelet.volumemanager.volume_ownership import (
     follows_api,
     group_of_volume,
@@ -73,7 +74,9 @@ class VolumeMounter:
         node: Callable[[], Object],
         attachments: Attachments,
         recorder: KubeletEventRecorder | None,
+        sub_paths: SubPathMounts,
     ) -> None:
+        self._sub_paths = sub_paths
         self._directories = directories
         self._state = state
         self._objects = objects
@@ -235,6 +238,7 @@ class VolumeMounter:
                 folder = self._directories.device_folder(volume.plugin_name, volume.spec.name)
                 unlink_device(link, folder / uid)
             else:
+                self._sub_paths.clean(uid, volume.spec.name)
                 folder = self._directories.volume(uid, volume.plugin_name, volume.spec.name)
                 volume.plugin.teardown(self._mounted_volume(uid, volume, folder))
             self._state.mark_unmounted(uid, volume.name)

@@ -13,6 +13,7 @@ from pathlib import Path
 from hyperkube_host.kubelet.directories import KubeletDirectories
 from hyperkube_host.kubelet.volumemanager.mount_volume import VolumeMounter
 from hyperkube_host.kubelet.volumemanager.pod_volumes import PodVolume, PodVolumes, pod_volume
+from hyperkube_host.kubelet.volumemanager.sub_paths import SubPathMounts
 from hyperkube_lib.volume_mount import mount_table, mounts_below
 
 from hyperkube.hookspecs.volume import (
@@ -30,10 +31,13 @@ _log = logging.getLogger("hyperkube.kubelet.volumes")
 class Reconstruction:
     """Finds volumes on the disk and undoes them."""
 
-    def __init__(self, directories: KubeletDirectories, volumes: PodVolumes, mounter: VolumeMounter) -> None:
+    def __init__(
+        self, directories: KubeletDirectories, volumes: PodVolumes, mounter: VolumeMounter, sub_paths: SubPathMounts
+    ) -> None:
         self._directories = directories
         self._volumes = volumes
         self._mounter = mounter
+        self._sub_paths = sub_paths
 
     def find(self, uid: str) -> Iterator[PodVolume]:
         """Yield the volumes of which a pod's folder shows something."""
@@ -58,6 +62,7 @@ class Reconstruction:
         """Undo all volumes of a pod that is gone and remove its folder; tell whether nothing is left."""
         problems = []
         try:
+            self._sub_paths.clean(uid)
             for volume in self.find(uid):
                 self._mounter.unmount(uid, volume)
         except (VolumeFailed, OSError) as error:
