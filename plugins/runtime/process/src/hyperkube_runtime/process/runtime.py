@@ -22,6 +22,7 @@ from hyperkube_runtime.process.records import (
     image_name,
     load_sandboxes,
 )
+from hyperkube_runtime.process.refusals import refuse_container, refuse_sandbox
 from hyperkube_runtime.process.shim_client import (
     ForkServer,
     ShimEvents,
@@ -135,8 +136,9 @@ class ProcessRuntime:
         """Record a sandbox; it has no process of its own, but a network namespace if the network needs that.
 
         Raises:
-            RuntimeFailed: the kernel refuses the namespace.
+            RuntimeFailed: the kernel refuses the namespace, or the pod asks for an isolation that there is not.
         """
+        refuse_sandbox(config, runtime_handler)
         record = SandboxRecord.of(secrets.token_hex(32), config, self._clock.now().timestamp())
         if self._makes_network_namespaces and not record.host_network:
             try:
@@ -206,7 +208,8 @@ class ProcessRuntime:
 
         Raises:
             ImageNotPresent: the image is not ``host``.
-            RuntimeFailed: it has no command, or asks for a user that this process cannot become.
+            RuntimeFailed: it has no command, or asks for a user that this process cannot become, or to be confined by
+                what this runtime does not have.
         """
         from hyperkube_runtime.process.confinement import confinement
 
@@ -216,6 +219,7 @@ class ProcessRuntime:
             raise ImageNotPresent(str(refuse_image(image)), "ErrImageNeverPull")
         if not (config.get("command") or config.get("args")):
             raise RuntimeFailed("no command specified: image 'host' has none of its own", "CreateContainerError")
+        refuse_container(config, has_private_view=self._has_private_views())
         container_id = secrets.token_hex(32)
         folder = self._container_folder / container_id
         process_user = user.process_user(config.get("linux", {}).get("security_context", {}))
@@ -365,11 +369,14 @@ class ProcessRuntime:
 
         abilities = NodeAbilities(
             is_root=os.geteuid() == 0,
-            private_views=self._private_views and self._fork_server.can_make_views(),
+            private_views=self._has_private_views(),
             host_ports=self._makes_network_namespaces,
             cgroups=frozenset(cgroups.usable()),
         )
         return unhonoured_fields(pod, abilities)
+
+    def _has_private_views(self) -> bool:
+        return self._private_views and self._fork_server.can_make_views()
 
     # images
 

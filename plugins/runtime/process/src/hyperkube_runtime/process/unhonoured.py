@@ -1,4 +1,7 @@
-"""Which fields of a pod have no effect in the process runtime on this machine: said once per pod, never in silence."""
+"""Which fields of a pod have no effect in the process runtime on this machine: said once per pod, never in silence.
+
+What a pod asks for to be confined by, and there is not, is refused instead: see `refusals`.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from hyperkube.machinery.objects import Object
 _PROFILES = ("seccompProfile", "appArmorProfile")
 _NEVER_SECURITY = ("seLinuxOptions", "procMount")
 _NEVER_POD_SECURITY = ("seLinuxOptions", "sysctls", "fsGroup")
-_NEVER_POD = ("runtimeClassName", "resources")
+_NEVER_POD = ("resources",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,8 +42,6 @@ def unhonoured_fields(pod: Object, abilities: NodeAbilities) -> list[str]:
 def _pod_fields(spec: Object, abilities: NodeAbilities) -> Iterator[str]:
     security = spec.get("securityContext") or {}
     yield from (f"spec.{field}" for field in _NEVER_POD if spec.get(field))
-    if spec.get("hostUsers") is False:
-        yield "spec.hostUsers"
     yield from _profiles(security, "spec.securityContext")
     never = _NEVER_POD_SECURITY if abilities.is_root else (*_NEVER_POD_SECURITY, "supplementalGroups")
     yield from (f"spec.securityContext.{field}" for field in never if security.get(field))
@@ -73,8 +74,6 @@ def _limits(container: Object, path: str, abilities: NodeAbilities) -> Iterator[
 def _security(security: Object, path: str, abilities: NodeAbilities) -> Iterator[str]:
     yield from _profiles(security, path)
     yield from (f"{path}.{field}" for field in _NEVER_SECURITY if security.get(field, "Default") != "Default")
-    if security.get("readOnlyRootFilesystem") and not abilities.private_views:
-        yield f"{path}.readOnlyRootFilesystem"
     if security.get("privileged") and not abilities.is_root:
         yield f"{path}.privileged"
     if (security.get("capabilities") or {}).get("add") and not abilities.is_root:
@@ -84,7 +83,7 @@ def _security(security: Object, path: str, abilities: NodeAbilities) -> Iterator
 def _profiles(security: Object, path: str) -> Iterator[str]:
     for field in _PROFILES:
         profile = security.get(field)
-        if profile and profile.get("type") != "Unconfined":
+        if profile and profile.get("type") == "RuntimeDefault":  # Localhost is refused, see `refusals`
             yield f"{path}.{field}"
 
 
