@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from hyperkube_host.kubelet.allocation.admission import Admission
 from hyperkube_host.kubelet.allocation.allocation_manager import AllocationManager
@@ -20,15 +19,14 @@ from hyperkube_host.kubelet.config.pod_sink import PodSource
 from hyperkube_host.kubelet.config.sources import static_sources
 from hyperkube_host.kubelet.directories import KubeletDirectories
 from hyperkube_host.kubelet.events import KubeletEventRecorder
-from hyperkube_host.kubelet.flags import FAMILIES, FLAGS, NAME
 from hyperkube_host.kubelet.housekeeping import Housekeeping
 from hyperkube_host.kubelet.images.image_services import build_image_manager
+from hyperkube_host.kubelet.kubelet_plugins import KubeletPlugins
 from hyperkube_host.kubelet.kuberuntime.kuberuntime_manager import RuntimeManagerInputs, build_runtime_manager
 from hyperkube_host.kubelet.kuberuntime.stop_container import ContainerStopper
 from hyperkube_host.kubelet.kuberuntime.termination_message import TerminationMessages
 from hyperkube_host.kubelet.lifecycle.handlers import HandlerRunner
 from hyperkube_host.kubelet.lifecycle.predicate import PodAdmission
-from hyperkube_host.kubelet.network.network_choice import use_network
 from hyperkube_host.kubelet.network.pod_cidr import PodCidr
 from hyperkube_host.kubelet.node_managers import NodeManagers, build_node_managers
 from hyperkube_host.kubelet.nodestatus.initial_node import node_addresses
@@ -36,6 +34,7 @@ from hyperkube_host.kubelet.nodestatus.machine_info import MachineInfo, machine_
 from hyperkube_host.kubelet.nodestatus.node_updater import NodeUpdater
 from hyperkube_host.kubelet.nodestatus.runtime_state import RuntimeState
 from hyperkube_host.kubelet.nodestatus.setters import NodeStatus
+from hyperkube_host.kubelet.objects.change_detection import GET, check_strategy
 from hyperkube_host.kubelet.objects.object_cache import ObjectCache
 from hyperkube_host.kubelet.objects.token_manager import TokenManager
 from hyperkube_host.kubelet.options import KubeletOptions
@@ -62,45 +61,16 @@ from hyperkube_host.kubelet.volumemanager.volume_manager import VolumeManager
 from hyperkube.client.client import Client
 from hyperkube.client.events import EventRecorder
 from hyperkube.client.informer import Informer
-from hyperkube.hookspecs import network as network_specs
-from hyperkube.hookspecs import runtime as runtime_specs
-from hyperkube.hookspecs import volume as volume_specs
-from hyperkube.hookspecs.base import PluginContext
-from hyperkube.hookspecs.network import Network, NetworkHooks
-from hyperkube.hookspecs.runtime import Runtime, RuntimeHooks, Simulated, TakesAddresses, TellsRuntimeConfig
-from hyperkube.hookspecs.volume import TakesDrivers, VolumeHooks, Volumes
+from hyperkube.hookspecs.runtime import Runtime, Simulated, TellsRuntimeConfig
+from hyperkube.hookspecs.volume import TakesDrivers
 from hyperkube.kinds.resources import SERVICES
 from hyperkube.machinery.clock import Clock
-from hyperkube.machinery.dataclass import dataclass
-from hyperkube.machinery.errors import UsageError
-from hyperkube.machinery.field import quote
 from hyperkube.machinery.objects import Object, uid_of
 from hyperkube.machinery.record import Record
-from hyperkube.plugin.loader import PluginHost, installed, load
-from hyperkube.plugin.settings import PluginSettings
 
 COMPONENT = "kubelet"
 
 _log = logging.getLogger("hyperkube.kubelet")
-
-
-@dataclass(frozen=True, slots=True)
-class KubeletPlugins:
-    """The plugins of a kubelet: what they built, and the hosts that start and close them.
-
-    Attributes:
-        node_network: the network that ``--network-plugin`` names, also where it only prepares the node.
-    """
-
-    runtime: Runtime
-    node_network: Network | None
-    volumes: tuple[tuple[str, Volumes], ...]
-    hosts: tuple[PluginHost[Any], ...]
-
-    @property
-    def network(self) -> Network | None:
-        """The network of the sandboxes; None for a runtime that connects its pods itself."""
-        return self.node_network if isinstance(self.runtime, TakesAddresses) else None
 
 
 class KubeletServices(Record):
@@ -114,6 +84,7 @@ class KubeletServices(Record):
     recorder: KubeletEventRecorder
     directories: KubeletDirectories
     services: Informer | None
+    objects: ObjectCache
     tokens: TokenManager
     node: NodeUpdater
     pod_cidr: PodCidr
@@ -129,48 +100,6 @@ class KubeletServices(Record):
     drivers: SocketSearch
     node_managers: NodeManagers
     sources: tuple[PodSource, ...]
-
-
-def load_plugins(options: KubeletOptions, client: Client | None, clock: Clock) -> KubeletPlugins:
-    """Build the runtime, its network and the volume plugins.
-
-    Raises:
-        UsageError: a plugin is not installed, or cannot be used here.
-    """
-    settings = PluginSettings(NAME, FAMILIES, options.values, FLAGS)
-
-    def context(family: str, name: str) -> PluginContext:
-        return PluginContext(
-            name=name,
-            clock=clock,
-            settings=settings.of(family, name),
-            settings_of=settings.of,
-            client=client,
-            gates=options.server.gates,
-        )
-
-    wanted = options.runtime
-    runtimes: PluginHost[RuntimeHooks] = _load_runtime(wanted.runtime, partial(context, "runtime"))
-    runtime = runtimes.hook.runtime_build()
-    hosts: list[PluginHost[Any]] = [runtimes]
-    name = wanted.network or (runtime.default_network if isinstance(runtime, TakesAddresses) else "")
-    network: Network | None = None
-    if name:
-        networks: PluginHost[NetworkHooks] = load("network", [name], network_specs, partial(context, "network"))
-        hosts.append(networks)
-        network = networks.hook.network_build()
-        use_network(name, network, wanted.runtime, runtime)
-        if wanted.pod_cidr:
-            network.set_pod_cidr(wanted.pod_cidr)
-    volumes: tuple[tuple[str, Volumes], ...] = ()
-    if not isinstance(runtime, Simulated):
-        names = sorted(installed("volume"))
-        kinds: PluginHost[VolumeHooks] = load("volume", names, volume_specs, partial(context, "volume"))
-        hosts.append(kinds)
-        volumes = tuple(zip(names, kinds.hook.volume_kinds(), strict=True))
-    for line in settings.without_effect():
-        _log.warning("%s", line)
-    return KubeletPlugins(runtime, network, volumes, tuple(hosts))
 
 
 def _container_manager(
@@ -195,14 +124,6 @@ def _container_manager(
         if isinstance(kind, TakesDrivers)
     }
     return container_manager_for(options, machine, runtime, client, recorder, clock, devices_changed, drivers)
-
-
-def _load_runtime(name: str, context: Callable[[str], PluginContext]) -> PluginHost[RuntimeHooks]:
-    known = installed("runtime")
-    if name not in known:
-        raise UsageError(f"unsupported CRI runtime: {quote(name)} (installed: {', '.join(sorted(known))})")
-    found: PluginHost[RuntimeHooks] = load("runtime", [name], runtime_specs, context)
-    return found
 
 
 class _Foundation(Record):
@@ -342,13 +263,16 @@ def build_services(
     base = _foundation(options, plugins, client, clock, queue)
     watches = client is not None and not isinstance(plugins.runtime, Simulated)
     services = Informer(client, clock, SERVICES) if client is not None and watches else None
-    objects, tokens = ObjectCache(client, clock, services), TokenManager(client, clock)
+    strategy = check_strategy(options.pods.change_detection)
+    objects = ObjectCache(client, clock, services, strategy if watches else GET, base.node.node)
+    tokens = TokenManager(client, clock)
     work = _worker_services(base, objects, tokens)
     remove_orphans = base.container_manager.remove_orphans
     return KubeletServices(
         recorder=base.recorder,
         directories=base.directories,
         services=services,
+        objects=objects,
         tokens=tokens,
         node=base.node,
         pod_cidr=PodCidr(plugins.node_network, plugins.runtime, options.runtime.pod_cidr),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -11,8 +12,9 @@ from hyperkube_host.kubelet.flags import FAMILIES, FLAGS, NAME
 from hyperkube_host.kubelet.options import DOCKER, KubeletOptions, is_configuration
 
 from hyperkube.client.client import Client
-from hyperkube.command.lifecycle import Lifecycle, start_up, stop_signal
+from hyperkube.command.lifecycle import Lifecycle, StopSignal, start_up, stop_signal
 from hyperkube.command.server_command import ServerCommand
+from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.objects import Object
 from hyperkube.plugin.flags import FlagValues, typed
 
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
     from hyperkube.machinery.clock import Clock
 
+LOCK_POLL_SECONDS = 0.2
 REQUEST_POLL_SECONDS = 1.0
 """How often a kubelet that bootstraps looks whether it has its certificate."""
 
@@ -148,6 +151,14 @@ def _client(values: FlagValues, user_agent: str) -> Client | None:
 
     from hyperkube.command.remote import remote_client
 
+    if values["chaos-chance"]:
+        from random import Random
+
+        from hyperkube_host.kubelet.chaos_client import with_chaos
+
+        calm = FlagValues({**values, "chaos-chance": 0.0}, values.given)
+        found = _client(calm, user_agent)
+        return found and with_chaos(found, values["chaos-chance"], Random())  # noqa: S311  breaks things, guards nothing
     if values["auth-path"]:
         from hyperkube_host.kubelet.certificate.auth_file import client_by_auth_file
 
@@ -195,7 +206,7 @@ def run_dockershim(values: FlagValues) -> None:
     Raises:
         UsageError: Docker does not answer, or its socket of CRI cannot be made.
     """
-    from hyperkube_host.kubelet.assembly import load_plugins
+    from hyperkube_host.kubelet.kubelet_plugins import load_plugins
 
     from hyperkube.machinery.clock import SystemClock
 
@@ -205,6 +216,31 @@ def run_dockershim(values: FlagValues) -> None:
             for host in load_plugins(options, None, SystemClock()).hosts:
                 life.start(f"the plugins of family {host.family}", host)
         stopped.wait()
+
+
+def check_removed(values: FlagValues) -> None:
+    """Refuse what the API that this kubelet speaks has no more.
+
+    Raises:
+        UsageError: ``--dynamic-config-dir`` is given.
+    """
+    if values["dynamic-config-dir"]:
+        text = "dynamic configuration of kubelets went with Kubernetes 1.24; give a KubeletConfiguration with --config"
+        raise UsageError(f"--dynamic-config-dir: {text}")
+
+
+@contextmanager
+def _only_kubelet(values: FlagValues, stopped: StopSignal) -> Iterator[bool]:
+    """Hold ``--lock-file`` while the block runs, if one is named; give False if the signal came before the lock."""
+    path, exits = values["lock-file"], values["exit-on-lock-contention"]
+    if not (path or exits):
+        yield True
+        return
+    from hyperkube_host.kubelet.lock_file import check_lock_flags, locked
+
+    check_lock_flags(path, exits_on_contention=exits)
+    with locked(path, partial(stopped.wait, LOCK_POLL_SECONDS), stopped.set if exits else None) as is_held:
+        yield is_held
 
 
 def run(values: FlagValues) -> None:
@@ -220,8 +256,11 @@ def run(values: FlagValues) -> None:
     if values["experimental-dockershim"]:
         run_dockershim(values)
         return
+    check_removed(values)
     options = options_of(values)
-    with stop_signal() as stopped, Lifecycle() as life:
+    with stop_signal() as stopped, _only_kubelet(values, stopped) as is_alone, Lifecycle() as life:
+        if not is_alone:
+            return
         if values["bootstrap-kubeconfig"]:
             pause = partial(stopped.wait, REQUEST_POLL_SECONDS)
             join(options, values["kubeconfig"], values["bootstrap-kubeconfig"], pause)

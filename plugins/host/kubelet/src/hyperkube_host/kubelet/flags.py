@@ -96,6 +96,12 @@ FLAGS = (
             "host-network-sources", LIST, "*", "no effect: admission decides who uses the host network", accepted=True
         ),
         Flag("cluster-dns", LIST, "", "DNS servers of pods"),
+        Flag(
+            "config-map-and-secret-change-detection-strategy",
+            STRING,
+            "Watch",
+            "how changes of the objects that pods name are seen: Watch, Cache (kept for a while) or Get (each time)",
+        ),
         Flag("cluster-domain", STRING, "", "DNS domain of the cluster"),
         Flag(
             "unprivileged-port-offset",
@@ -171,9 +177,12 @@ FLAGS = (
             Flag("iptables-masquerade-bit", INT, 14, "mark bit for masquerading"),
             Flag("iptables-drop-bit", INT, 15, "mark bit for dropping"),
             Flag("containerized", BOOL, False, "the kubelet runs in a container"),
-            Flag("chaos-chance", FLOAT, 0.0, "probability of an injected client error"),
             Flag("really-crash-for-testing", BOOL, False, "crash on bugs"),
         ),
+        Flag("chaos-chance", FLOAT, 0.0, "probability with which a request to the API server fails; for tests"),
+        Flag("lock-file", STRING, "", "file that is locked: a second kubelet waits for the first to end"),
+        Flag("exit-on-lock-contention", BOOL, False, "end when another kubelet wants the lock of --lock-file"),
+        Flag("dynamic-config-dir", STRING, "", "refused: the API of 1.24 and later has no dynamic configuration"),
         Flag("oom-score-adj", INT, -999, "this process's OOM score"),
     ),
     *section(

@@ -12,10 +12,11 @@ import logging
 import threading
 from functools import partial
 
-from hyperkube_host.kubelet.assembly import build_services, load_plugins
+from hyperkube_host.kubelet.assembly import build_services
 from hyperkube_host.kubelet.container.pod_status import get_pod_status, running_containers
 from hyperkube_host.kubelet.events import KubeletEventRecorder
 from hyperkube_host.kubelet.housekeeping import PERIOD_SECONDS
+from hyperkube_host.kubelet.kubelet_plugins import load_plugins
 from hyperkube_host.kubelet.nodestatus.node_updater import NodeUpdater
 from hyperkube_host.kubelet.options import KubeletOptions
 from hyperkube_host.kubelet.pleg.generic import GenericPleg
@@ -162,6 +163,7 @@ class Kubelet:
         services.drivers.close()
         if services.volumes is not None:
             services.volumes.close()
+        services.objects.close()
         services.container_manager.close()
         self._pool.stop()
         self._pool.wait_ended(_CLOSE_SECONDS)
@@ -254,6 +256,7 @@ class Kubelet:
             # A static pod never waits: it may be the API server that the node is to register with.
             self._queue.sync_pod_after(uid, REGISTRATION_POLL_SECONDS)
             return
+        self._services.objects.register(entry.pod)
         self._services.worker.sync(entry)
         if self._services.mirrors is not None and static and entry.is_finished:
             self._services.mirrors.sync(entry)
@@ -264,6 +267,7 @@ class Kubelet:
         uid = uid_of(entry.pod)
         self._remove_leftovers(uid)
         self._services.tokens.remove_pod(uid)
+        self._services.objects.unregister(uid)
         self._queue.forget_pod(uid)
         self.pods.forget(uid)
 

@@ -122,6 +122,7 @@ class PodOptions(Record):
     allowed_sysctls: tuple[str, ...]
     unprivileged_port_offset: int
     sync_seconds: float
+    change_detection: str
     stop_on_close: bool
     keeps_volumes: bool
     dead_containers_per_container: int
@@ -147,6 +148,7 @@ class PodOptions(Record):
             allowed_sysctls=values["allowed-unsafe-sysctls"],
             unprivileged_port_offset=values["unprivileged-port-offset"],
             sync_seconds=values["sync-frequency"],
+            change_detection=values["config-map-and-secret-change-detection-strategy"],
             stop_on_close=values["stop-pods-on-close"],
             keeps_volumes=values["keep-terminated-pod-volumes"],
             dead_containers_per_container=values["maximum-dead-containers-per-container"],

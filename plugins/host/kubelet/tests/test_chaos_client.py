@@ -1,0 +1,69 @@
+"""A kubelet some of whose requests fail."""
+
+from random import Random
+
+import pytest
+from hyperkube_host.kubelet.chaos_client import ChaosClient, with_chaos
+
+from hyperkube.client.client import Client
+from hyperkube.client.fake import FakeClient
+from hyperkube.kinds.resources import CONFIG_MAPS
+from hyperkube.machinery.clock import SystemClock
+from hyperkube.machinery.errors import UsageError
+
+OBJECT = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "c"}}
+
+
+def verbs(client):
+    """Return one call of each verb."""
+    return [
+        lambda: client.create(CONFIG_MAPS, OBJECT, "ns"),
+        lambda: client.get(CONFIG_MAPS, "c", "ns"),
+        lambda: client.list(CONFIG_MAPS, "ns").items,
+        lambda: client.watch(CONFIG_MAPS, "ns").close(),
+        lambda: client.update(CONFIG_MAPS, client.get(CONFIG_MAPS, "c", "ns"), "ns"),
+        lambda: client.patch(CONFIG_MAPS, "c", {"data": {"a": "b"}}, "ns"),
+        lambda: client.delete(CONFIG_MAPS, "c", "ns"),
+        lambda: client.delete_collection(CONFIG_MAPS, "ns"),
+    ]
+
+
+def test_without_a_chance_the_client_is_left_alone():
+    client = FakeClient(SystemClock())
+
+    assert with_chaos(client, 0.0, Random(1)) is client
+
+
+def test_every_verb_can_fail_and_then_changes_nothing():
+    api = FakeClient(SystemClock())
+    client: Client = with_chaos(api, 1.0, Random(1))
+
+    for call in [*verbs(client), lambda: client.request("GET", "/healthz")]:
+        with pytest.raises(ConnectionResetError, match="connection reset by peer"):
+            call()
+    assert api.objects(CONFIG_MAPS) == []
+
+
+def test_what_does_not_fail_is_done():
+    client = ChaosClient(FakeClient(SystemClock()), 0.0, Random(1))
+
+    for call in verbs(client):
+        call()
+
+
+def test_the_share_that_fails_is_the_chance():
+    client = with_chaos(FakeClient(SystemClock()), 0.3, Random(1))
+    failed = 0
+    for _ in range(1000):
+        try:
+            client.list(CONFIG_MAPS, "ns")
+        except ConnectionResetError:
+            failed += 1
+
+    assert 250 < failed < 350
+
+
+@pytest.mark.parametrize("chance", [-0.1, 1.1])
+def test_what_is_no_probability_is_refused(chance):
+    with pytest.raises(UsageError, match="is no probability: 0 to 1"):
+        with_chaos(FakeClient(SystemClock()), chance, Random(1))
