@@ -214,3 +214,15 @@ def test_a_stand_alone_kubelet_runs_static_pods(tmp_path):
     kubelet.start()
     until(lambda: [status.state for status in kubelet.runtime.containers()] == ["running"])
     kubelet.close()
+
+
+def test_logs_of_pods_that_went_while_no_kubelet_ran_are_removed(tmp_path):
+    logs = tmp_path / "logs"
+    for name in ("default_gone_1234", "not-a-pods"):
+        (logs / name / "c").mkdir(parents=True)
+        (logs / name / "c" / "0.log").write_text("line")
+
+    with running(tmp_path):
+        until(lambda: not (logs / "default_gone_1234").exists())
+
+    assert (logs / "not-a-pods" / "c" / "0.log").exists()

@@ -25,7 +25,7 @@ class Node:
             self.clock,
             self.image_fs,
             lambda *what: self.events.append(what),
-            lambda ids: self.kept.append(sorted(ids)),
+            lambda ids, begun: self.kept.append((sorted(ids), begun)),
         )
 
     def images(self):
@@ -75,7 +75,7 @@ def test_what_was_not_used_for_longest_goes_first_and_no_more_than_is_needed():
     node.manager.garbage_collect()
 
     assert set(node.present) == {"b", "c"}
-    assert node.kept == [["b", "c"]]
+    assert node.kept[-1] == (["b", "c"], "2030-01-01T00:00:30Z")
 
 
 def test_images_of_containers_pinned_and_young_ones_stay():

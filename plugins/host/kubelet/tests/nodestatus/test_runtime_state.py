@@ -85,7 +85,7 @@ def test_a_runtime_that_is_away_for_a_moment_does_not_matter(world):
 
 
 def test_a_runtime_that_is_down_makes_the_node_not_ready_and_does_not_stop_its_status(world):
-    one = world(unhealthy="pleg was last seen active 200s ago; threshold is 180s")
+    one = world(unhealthy="pleg was last seen active 3m20s ago; threshold is 3m0s")
     one.compute()
     one.runtime.answer = "down"
     one.clock.advance(DOWN_SECONDS)
@@ -94,7 +94,7 @@ def test_a_runtime_that_is_down_makes_the_node_not_ready_and_does_not_stop_its_s
 
     assert (ready["status"], ready["reason"]) == ("False", "KubeletNotReady")
     assert ready["message"] == (
-        "[container runtime is down, PLEG is not healthy: pleg was last seen active 200s ago; threshold is 180s]"
+        "[container runtime is down, PLEG is not healthy: pleg was last seen active 3m20s ago; threshold is 3m0s]"
     )
 
 

@@ -199,7 +199,9 @@ def _worker_services(base: _Foundation, objects: ObjectCache, tokens: TokenManag
     )  # fmt: skip
     simulated, root = isinstance(runtime, Simulated), base.options.pods.root
     handlers = HandlerRunner(runtime, clock)
-    images = build_image_manager(base.options.images, root, runtime, clock, recorder, objects, tokens)
+    images = build_image_manager(
+        base.options.images, root, runtime, clock, base.node_managers.pulls, recorder, objects, tokens
+    )
     sub_paths = SimulatedSubPaths() if simulated else _sub_path_mounts(base)
     given = RuntimeManagerInputs(
         base.options.pods, runtime, base.plugins.network, directories, objects, handlers, recorder, images,

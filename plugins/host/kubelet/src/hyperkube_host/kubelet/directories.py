@@ -90,6 +90,11 @@ class KubeletDirectories:
         """Remove the folder of a pod with all that is in it."""
         shutil.rmtree(self.pod(uid), ignore_errors=True)
 
+    def log_folders(self) -> list[tuple[str, Path]]:
+        """Return (uid, path) of the pods that have a folder of logs; what is not named like one is left out."""
+        found = self.logs.iterdir() if self.logs.is_dir() else ()
+        return [(path.name.rsplit("_", 1)[1], path) for path in found if path.name.count("_") == 2]
+
     def remove_pod_logs(self, namespace: str, name: str, uid: str) -> None:
         """Remove a pod's logs."""
         shutil.rmtree(self.pod_logs(namespace, name, uid), ignore_errors=True)

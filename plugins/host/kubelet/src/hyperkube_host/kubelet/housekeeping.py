@@ -1,11 +1,13 @@
 """Periodic cleaning: ended containers and the leftovers of removed pods are deleted.
 
-Sources: kubernetes ``pkg/kubelet/kubelet_pods.go`` (HandlePodCleanups), ``pkg/kubelet/kuberuntime/kuberuntime_gc.go``.
+Sources: kubernetes ``pkg/kubelet/kubelet_pods.go`` (HandlePodCleanups), ``pkg/kubelet/kuberuntime/kuberuntime_gc.go``
+(also evictPodLogsDirectories).
 """
 
 from __future__ import annotations
 
 import logging
+import shutil
 from collections.abc import Callable, Iterable
 
 from hyperkube_host.kubelet.container.pod_status import PodStatus, get_pod_statuses
@@ -58,6 +60,9 @@ class Housekeeping:
         for uid in self._directories.pod_uids():
             if self._pods.get(uid) is None and uid not in pod_statuses:
                 self._remove_folder(uid)
+        for uid, folder in self._directories.log_folders():
+            if self._pods.get(uid) is None and uid not in pod_statuses:
+                shutil.rmtree(folder, ignore_errors=True)  # of a pod that went while no kubelet ran
         self._clean_up_devices()
         self._container_gc.collect(pod_statuses)
         for pod_status in pod_statuses.values():

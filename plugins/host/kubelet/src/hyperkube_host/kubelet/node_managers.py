@@ -6,7 +6,7 @@ Source: kubernetes ``pkg/kubelet/kubelet.go`` (initializeModules, StartGarbageCo
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import partial
 
 from hyperkube_host.kubelet.container.pod_status import get_pod_statuses
@@ -17,6 +17,8 @@ from hyperkube_host.kubelet.eviction.eviction_manager import EvictionManager, Ev
 from hyperkube_host.kubelet.eviction.eviction_services import build_eviction_manager
 from hyperkube_host.kubelet.images.image_gc_manager import PERIOD_SECONDS as IMAGE_GC_SECONDS
 from hyperkube_host.kubelet.images.image_gc_manager import ImageGCManager, ImageGCPolicy
+from hyperkube_host.kubelet.images.image_services import build_pull_manager
+from hyperkube_host.kubelet.images.pullmanager.image_pull_manager import ImagePullManager
 from hyperkube_host.kubelet.kuberuntime.container_gc import ContainerGC, ContainerGCPolicy
 from hyperkube_host.kubelet.logs.container_log_manager import ContainerLogManager, LogRotationPolicy
 from hyperkube_host.kubelet.oom.oom_watcher import OomWatcher
@@ -40,6 +42,7 @@ class NodeManagers(Record):
     summary: SummaryProvider
     evictions: EvictionManager
     images: ImageGCManager
+    pulls: ImagePullManager | None
     containers: ContainerGC
     logs: ContainerLogManager
     kills: OomWatcher
@@ -80,8 +83,14 @@ def build_node_managers(
     node = options.node
     all_pods = lambda: [entry.pod for entry in pods.entries()]  # noqa: E731  passed on, and nothing else
     summary = SummaryProvider(runtime, clock, node.name, directories, all_pods, of_volume=partial(usage_row, volumes))
+    pulls = build_pull_manager(options.images, options.pods.root, runtime, clock)
     images = ImageGCManager(
-        _image_policy(options.images), runtime, clock, lambda: summary.image_fs()[0], recorder.node_event
+        _image_policy(options.images),
+        runtime,
+        clock,
+        lambda: summary.image_fs()[0],
+        recorder.node_event,
+        _keep_no_records if pulls is None else pulls.prune,
     )
     containers = ContainerGC(_container_policy(options.pods), runtime, clock)
     evictions = build_eviction_manager(
@@ -102,12 +111,17 @@ def build_node_managers(
         summary=summary,
         evictions=evictions,
         images=images,
+        pulls=pulls,
         containers=containers,
         logs=ContainerLogManager(_log_policy(options.pods), runtime, clock),
         kills=OomWatcher(recorder.node_event),
         runtime=runtime,
         periods=periods,
     )
+
+
+def _keep_no_records(_kept: Collection[str], _begun: str) -> None:
+    """Nothing is recorded of pulls, so nothing is to be forgotten."""
 
 
 def _image_policy(options: ImageOptions) -> ImageGCPolicy:

@@ -15,6 +15,7 @@ from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import HyperkubeError
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.record import Record
+from hyperkube.machinery.times import format_time
 
 PERIOD_SECONDS = 300.0
 _log = logging.getLogger("hyperkube.kubelet")
@@ -87,7 +88,7 @@ class ImageGCManager:
         clock: Clock,
         image_fs: Callable[[], Object],
         node_event: Callable[[str, str, str], None],
-        removed: Callable[[Collection[str]], None] = lambda _kept: None,
+        collected: Callable[[Collection[str], str], None] = lambda _kept, _begun: None,
     ) -> None:
         """Take what is looked at.
 
@@ -97,14 +98,14 @@ class ImageGCManager:
             clock: for ages.
             image_fs: returns ``availableBytes`` and ``capacityBytes`` of their disk.
             node_event: (kind, reason, message) about the node.
-            removed: called with the ids of the images that are there, after some were removed.
+            collected: called after each round with the ids of the images that are there, and when it began (RFC 3339).
         """
         self._policy = policy
         self._runtime = runtime
         self._clock = clock
         self._image_fs = image_fs
         self._node_event = node_event
-        self._removed = removed
+        self._collected = collected
         self._lock = threading.Lock()
         self._records: dict[str, ImageRecord] = {}
         self._failed_before = False
@@ -130,10 +131,9 @@ class ImageGCManager:
             ImageGCFailed: the disk is still too full.
         """
         with self._lock:
-            self._collect()
+            self._round(self._collect)
 
-    def _collect(self) -> None:
-        begun = self._detect()
+    def _collect(self, begun: float) -> None:
         policy = self._policy
         if policy.max_age_seconds:
             oldest = begun - policy.max_age_seconds
@@ -164,8 +164,19 @@ class ImageGCManager:
             RuntimeFailed: the runtime does not tell.
         """
         with self._lock:
-            begun = self._detect()
-            self._free(candidates(self._records, begun), begun, None)
+            self._round(self._delete_unused)
+
+    def _round(self, remove: Callable[[float], None]) -> None:
+        """Look at what is there, remove some of it, and tell what is left."""
+        since = format_time(self._clock.now())
+        begun = self._detect()
+        try:
+            remove(begun)
+        finally:
+            self._collected(self._records.keys(), since)
+
+    def _delete_unused(self, begun: float) -> None:
+        self._free(candidates(self._records, begun), begun, None)
 
     def _idle_since(self, key: str) -> float:
         """Return since when an image was not used, as far as this kubelet has seen."""
@@ -182,7 +193,7 @@ class ImageGCManager:
 
     def _free(self, keys: Iterable[str], now: float, wanted: int | None) -> int:
         """Remove images in order until `wanted` bytes are free, or all; return the sum of their sizes."""
-        freed, gone = 0, False
+        freed = 0
         for key in keys:
             if wanted is not None and freed >= wanted:
                 break
@@ -194,7 +205,4 @@ class ImageGCManager:
                 _log.warning("cannot remove image %s: %s", key, error)
                 continue
             freed += self._records.pop(key).size
-            gone = True
-        if gone:
-            self._removed(self._records.keys())
         return freed

@@ -36,6 +36,7 @@ def build_image_manager(
     root: Path,
     runtime: Runtime,
     clock: Clock,
+    pulls: ImagePullManager | None,
     recorder: KubeletEventRecorder,
     objects: ObjectCache,
     tokens: TokenManager,
@@ -43,20 +44,11 @@ def build_image_manager(
     """Return the image manager of a kubelet whose folder is `root`.
 
     Raises:
-        UsageError: the configuration of credential providers, or the policy of verification, cannot be used.
+        UsageError: the configuration of credential providers cannot be used.
     """
     pull = PullOptions(
         serialize=options.serialize, max_parallel=options.max_parallel, qps=options.qps, burst=options.burst
     )
-    pulls = None
-    if options.verifies:
-        policy = ImagePullPolicyEnforcer(options.verification_policy, options.verification_allowlist)
-        pulls = ImagePullManager(PullRecords(root), policy, clock)
-        try:
-            pulls.initialize(runtime.images)
-        except RuntimeFailed:
-            # The runtime is not there yet: what an earlier kubelet began to pull counts as being pulled until it is.
-            pulls = ImagePullManager(PullRecords(root), policy, clock)
     return ImageManager(
         runtime,
         clock,
@@ -66,6 +58,24 @@ def build_image_manager(
         objects.secret,
         _node_keyring(options, root, clock, objects, tokens),
     )
+
+
+def build_pull_manager(options: ImageOptions, root: Path, runtime: Runtime, clock: Clock) -> ImagePullManager | None:
+    """Return what keeps the records of pulls; None when no pod has to show that it could have pulled an image.
+
+    Raises:
+        UsageError: the policy of verification cannot be used.
+    """
+    if not options.verifies:
+        return None
+    policy = ImagePullPolicyEnforcer(options.verification_policy, options.verification_allowlist)
+    pulls = ImagePullManager(PullRecords(root), policy, clock)
+    try:
+        pulls.initialize(runtime.images)
+    except RuntimeFailed:
+        # The runtime is not there yet: what an earlier kubelet began to pull counts as being pulled until it is.
+        pulls = ImagePullManager(PullRecords(root), policy, clock)
+    return pulls
 
 
 def _node_keyring(

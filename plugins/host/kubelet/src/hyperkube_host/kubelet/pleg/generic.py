@@ -15,6 +15,7 @@ from hyperkube_host.kubelet.pleg.evented import EventedPleg
 
 from hyperkube.hookspecs.runtime import NotifiesChanges, Runtime, RuntimeFailed, StreamsEvents
 from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.durations import format_duration
 
 RELIST_SECONDS = 1.0
 SLOW_RELIST_SECONDS = 60.0
@@ -86,4 +87,5 @@ class GenericPleg:
         elapsed = self._clock.monotonic() - self._relisted_at
         if elapsed <= RELIST_THRESHOLD_SECONDS:
             return ""
-        return f"pleg was last seen active {elapsed:.0f}s ago; threshold is {RELIST_THRESHOLD_SECONDS:.0f}s"
+        threshold = format_duration(RELIST_THRESHOLD_SECONDS)
+        return f"pleg was last seen active {format_duration(elapsed)} ago; threshold is {threshold}"
