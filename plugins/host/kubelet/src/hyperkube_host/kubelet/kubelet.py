@@ -71,6 +71,7 @@ class Kubelet:
                 self.pods,
                 self._services.directories.logs,
                 self._services.node_managers.summary,
+                self._services.probes.workers,
                 lambda: self._services.node_managers.evictions.evictions,
             ),
             client,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 
@@ -20,6 +20,26 @@ def family(name: str, kind: str, help_text: str, samples: Iterable[Sample]) -> s
     if not lines:
         return ""
     return "\n".join([f"# HELP {name} {help_text}", f"# TYPE {name} {kind}", *lines, ""])
+
+
+def histogram(
+    name: str,
+    help_text: str,
+    bounds: Sequence[float],
+    series: Iterable[tuple[Mapping[str, str], Sequence[int], float]],
+) -> str:
+    """Return a histogram, nothing without a series: labels, the counts up to each bound and in all, and the sum."""
+    lines: list[str] = []
+    for labels, counts, total in series:
+        for bound, count in zip([*map(_bound, bounds), "+Inf"], counts, strict=True):
+            lines.append(_line(f"{name}_bucket", Sample({**labels, "le": bound}, count)))
+        lines.append(_line(f"{name}_sum", Sample(labels, total)))
+        lines.append(_line(f"{name}_count", Sample(labels, counts[-1])))
+    return "\n".join([f"# HELP {name} {help_text}", f"# TYPE {name} histogram", *lines, ""]) if lines else ""
+
+
+def _bound(bound: float) -> str:
+    return f"{bound:g}"
 
 
 def _line(name: str, sample: Sample) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from hyperkube_host.kubelet.container.expansion import expand
 from hyperkube_host.kubelet.container.pod_status import PodStatus
@@ -113,6 +113,11 @@ class ProbeManager:
             worker = self._workers.get(ProbeKey(container_id, probe_type))
             return container_id in self._pod_of and (worker is None or worker.passes is True)
 
+    def workers(self) -> Sequence[ProbeWorker]:
+        """Return all probes, for the metrics."""
+        with self._lock:
+            return list(self._workers.values())
+
     def failed(self) -> Mapping[str, ProbeType]:
         """Return container id → the probe that requires its restart; the mapping returned never changes."""
         return self._failed
@@ -165,11 +170,13 @@ class ProbeManager:
         if key.type is not ProbeType.STARTUP and not self.is_started(key.container_id):
             self._pool.queue.add_after(key, min(worker.period_seconds, STARTUP_POLL_SECONDS))
             return
+        begun = self._clock.monotonic()
         outcome = self._check(worker)
         for _ in range(MOST_ATTEMPTS - 1):
             if outcome.result is not ProbeResult.ERROR:
                 break
             outcome = self._check(worker)
+        worker.measure(outcome.result, self._clock.monotonic() - begun)
         # The check took time and the container may have been removed meanwhile: its key must not come back.
         if key in self._workers:
             self._record(worker, outcome)

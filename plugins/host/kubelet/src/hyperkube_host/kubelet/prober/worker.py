@@ -5,6 +5,9 @@ Source: kubernetes ``pkg/kubelet/prober/worker.go`` (doProbe), ``pkg/kubelet/pro
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections import Counter
+from dataclasses import field
 from typing import NamedTuple
 
 from hyperkube_host.kubelet.probe.result import ProbeResult
@@ -15,6 +18,9 @@ from hyperkube.machinery.objects import Object
 
 DEFAULT_PERIOD_SECONDS, DEFAULT_TIMEOUT_SECONDS = 10.0, 1.0
 DEFAULT_SUCCESS_THRESHOLD, DEFAULT_FAILURE_THRESHOLD = 1, 3
+
+DURATION_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+"""Upper bounds in seconds; the usual ones of Prometheus' clients."""
 
 
 class ProbeKey(NamedTuple):
@@ -32,6 +38,9 @@ class ProbeWorker:
         passes: whether the container passes the probe; None as long as no threshold was reached. A liveness probe
             passes from the start: only failures have consequences.
         successes, failures: the checks in a row with that result.
+        results: how many checks had each result, for the metrics.
+        durations: how many checks took at most each of `DURATION_BUCKETS`, and longer.
+        seconds: how long all checks took together.
     """
 
     key: ProbeKey
@@ -42,6 +51,15 @@ class ProbeWorker:
     passes: bool | None = None
     successes: int = 0
     failures: int = 0
+    results: Counter[ProbeResult] = field(default_factory=Counter)
+    durations: list[int] = field(default_factory=lambda: [0] * (len(DURATION_BUCKETS) + 1))
+    seconds: float = 0.0
+
+    def measure(self, result: ProbeResult, seconds: float) -> None:
+        """Note a check for the metrics."""
+        self.results[result] += 1
+        self.durations[bisect_left(DURATION_BUCKETS, seconds)] += 1
+        self.seconds += seconds
 
     @property
     def period_seconds(self) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hyperkube_host.kubelet.metrics.cadvisor_metrics import cadvisor_metrics
 from hyperkube_host.kubelet.metrics.kubelet_metrics import kubelet_metrics, volume_metrics
+from hyperkube_host.kubelet.metrics.probe_metrics import probe_metrics
 from hyperkube_host.kubelet.metrics.resource_metrics import failed_scrape, resource_metrics
 from hyperkube_host.kubelet.server.server_context import ServerContext
 from hyperkube_host.kubelet.stats.machine import machine_use
@@ -12,8 +13,8 @@ from hyperkube_lib.serving.component_metrics import process_text
 from hyperkube.hookspecs.runtime import RuntimeFailed
 from hyperkube.machinery.clock import Clock
 
-METRICS, RESOURCE, CADVISOR = "/metrics", "/metrics/resource", "/metrics/cadvisor"
-METRICS_PATHS = frozenset({METRICS, RESOURCE, CADVISOR})
+METRICS, RESOURCE, CADVISOR, PROBES = "/metrics", "/metrics/resource", "/metrics/cadvisor", "/metrics/probes"
+METRICS_PATHS = frozenset({METRICS, RESOURCE, CADVISOR, PROBES})
 
 
 class MetricsPages:
@@ -31,6 +32,8 @@ class MetricsPages:
                 return resource_metrics(machine_use(), list(summary.running()))
             except RuntimeFailed:
                 return failed_scrape()
+        if path == PROBES:
+            return probe_metrics(self._context.probes())
         if path == CADVISOR:
             return cadvisor_metrics(machine_use(), list(summary.running()), self._clock.now().timestamp())
         return self._own()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from hyperkube_host.kubelet.options import KubeletOptions
 from hyperkube_host.kubelet.pod.pod_manager import PodManager
+from hyperkube_host.kubelet.prober.worker import ProbeWorker
 from hyperkube_host.kubelet.stats.summary_provider import SummaryProvider
 
 from hyperkube.hookspecs.runtime import Runtime
@@ -19,6 +20,7 @@ class ServerContext(NamedTuple):
     Attributes:
         logs: the folder that ``/logs/`` shows.
         summary: measures what the node and its pods use.
+        probes: returns the probes of all containers.
         evictions: signal → pods that were evicted for it.
     """
 
@@ -27,4 +29,5 @@ class ServerContext(NamedTuple):
     pods: PodManager
     logs: Path
     summary: SummaryProvider
+    probes: Callable[[], Sequence[ProbeWorker]]
     evictions: Callable[[], Mapping[str, int]]
