@@ -103,6 +103,15 @@ def test_pods_together_are_held_to_what_is_left(events):
     assert events == [("Normal", "NodeAllocatableEnforced", "Updated Node Allocatable limit across pods")]
 
 
+@pytest.mark.parametrize(
+    ("enforce", "expected"), [(("pods",), 9 << 30), (("none",), 0)], ids=["enforced", "not-enforced"]
+)
+def test_the_memory_that_evictions_watch_is_that_of_the_limit(enforce, expected):
+    settings = config({"memory": "1Gi"}, hard="memory.available<100Mi", enforce=enforce)
+
+    assert node_cgroups(Cgroups({("kubepods",)}), settings).pods_memory_limit() == expected
+
+
 def test_a_limit_that_cannot_be_set_yet_is_told_and_set_later(events):
     cgroups = Cgroups({("kubepods",)}, "busy")
 

@@ -23,6 +23,7 @@ def test_the_defaults_are_those_of_kubernetes():
         Threshold("nodefs.inodesFree", Amount(share=0.05)),
         Threshold("imagefs.available", Amount(share=0.15)),
         Threshold("imagefs.inodesFree", Amount(share=0.05)),
+        Threshold("allocatableMemory.available", Amount(100 << 20)),
     )
 
 

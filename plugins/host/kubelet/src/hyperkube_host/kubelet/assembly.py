@@ -162,7 +162,9 @@ def _foundation(
     pleg = GenericPleg(runtime, clock, queue.sync_pod, pods.observed, evented=evented)
     state = RuntimeState(runtime, plugins.network, clock, pleg.unhealthy)
     directories, volumes = KubeletDirectories(options.pods.root), ActualStateOfWorld()
-    managers = build_node_managers(options, runtime, clock, recorder, directories, pods, queue, volumes)
+    managers = build_node_managers(
+        options, runtime, clock, recorder, directories, pods, queue, volumes, container_manager.pods_memory_limit
+    )
     status = NodeStatus(
         options.node,
         runtime,

@@ -6,7 +6,7 @@ Source: kubernetes ``pkg/kubelet/kubelet.go`` (initializeModules, StartGarbageCo
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 
 from hyperkube_host.kubelet.container.pod_status import get_pod_statuses
@@ -78,11 +78,14 @@ def build_node_managers(
     pods: PodManager,
     queue: SyncQueue,
     volumes: ActualStateOfWorld,
+    pods_memory_limit: Callable[[], int],
 ) -> NodeManagers:
     """Build them; nothing runs yet."""
     node = options.node
     all_pods = lambda: [entry.pod for entry in pods.entries()]  # noqa: E731  passed on, and nothing else
-    summary = SummaryProvider(runtime, clock, node.name, directories, all_pods, of_volume=partial(usage_row, volumes))
+    summary = SummaryProvider(
+        runtime, clock, node.name, directories, all_pods, pods_memory_limit, partial(usage_row, volumes)
+    )
     pulls = build_pull_manager(options.images, options.pods.root, runtime, clock)
     images = ImageGCManager(
         _image_policy(options.images),

@@ -76,6 +76,7 @@ class NodeOptions(Record):
                 values["eviction-soft"],
                 values["eviction-soft-grace-period"],
                 values["eviction-minimum-reclaim"],
+                enforces_pods="pods" in values["enforce-node-allocatable"],
             ),
             pressure_transition_seconds=values["eviction-pressure-transition-period"],
             eviction_max_pod_grace_seconds=values["eviction-max-pod-grace-period"],

@@ -294,6 +294,10 @@ class LinuxContainerManager:
             left |= usable
         return capacity, left
 
+    def pods_memory_limit(self) -> int:
+        """See `ContainerManager`."""
+        return self._cgroups.node.pods_memory_limit()
+
     def allocated_resources_status(self, pod: Object, container_statuses: Iterable[Object]) -> None:
         """See `ContainerManager`."""
         if not self.providers:

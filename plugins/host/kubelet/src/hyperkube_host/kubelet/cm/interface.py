@@ -177,6 +177,9 @@ class ContainerManager(Protocol):
         Returns: both with the resources of device plugins too; those of plugins that are gone are zero.
         """
 
+    def pods_memory_limit(self) -> int:
+        """Return the bytes of memory that all pods together are held to, 0 for no limit."""
+
     def allocated_resources_status(self, pod: Object, container_statuses: Iterable[Object]) -> None:
         """Write the health of devices into the ``allocatedResourcesStatus`` of container statuses."""
 

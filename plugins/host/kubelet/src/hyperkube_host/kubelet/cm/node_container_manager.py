@@ -180,11 +180,19 @@ class NodeCgroups:
             return str(error)
         return ""
 
+    def pods_memory_limit(self) -> int:
+        """Return the bytes that all pods together may use; 0 when nothing holds them to it."""
+        if not self._root or PODS_KEY not in self._config.enforce:
+            return 0
+        return self._available().get("memory", _ZERO).value()
+
     def _pods_config(self) -> ResourceConfig:
-        available = dict(self._capacity)
-        if PODS_KEY in self._config.enforce:
-            reserved: ResourceList = {}
-            add(reserved, self._config.system_reserved)
-            add(reserved, self._config.kube_reserved)
-            available = allocatable(self._capacity, reserved)
-        return resource_config_of(available)
+        return resource_config_of(self._available())
+
+    def _available(self) -> ResourceList:
+        if PODS_KEY not in self._config.enforce:
+            return dict(self._capacity)
+        reserved: ResourceList = {}
+        add(reserved, self._config.system_reserved)
+        add(reserved, self._config.kube_reserved)
+        return allocatable(self._capacity, reserved)

@@ -126,6 +126,10 @@ class UnmanagedContainerManager:
         """Let pods use all that the machine has."""
         return dict(machine), dict(machine)
 
+    def pods_memory_limit(self) -> int:
+        """Hold pods to nothing."""
+        return 0
+
     def allocated_resources_status(self, pod: Object, container_statuses: Iterable[Object]) -> None:
         """Know of no device."""
 
