@@ -9,7 +9,7 @@ POD_USERS = {"namespace_options": {"userns_options": {"mode": "POD"}}}
 
 
 def container(**security):
-    return {"linux": {"security_context": security}}
+    return {"command": ["true"], "linux": {"security_context": security}}
 
 
 @pytest.mark.parametrize(
@@ -43,6 +43,12 @@ def test_a_confinement_that_there_is_not_is_refused(security, field):
     with pytest.raises(RuntimeFailed, match=f"securityContext.{field} ") as refusal:
         refuse_container(container(**security), has_private_view=False)
     assert refusal.value.reason == "CreateContainerError"
+
+
+def test_a_container_without_a_command_is_refused():
+    with pytest.raises(RuntimeFailed, match="no command specified"):
+        refuse_container({}, has_private_view=True)
+    refuse_container({"args": ["true"]}, has_private_view=True)
 
 
 @pytest.mark.parametrize(

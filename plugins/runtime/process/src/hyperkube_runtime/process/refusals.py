@@ -29,15 +29,17 @@ def refuse_sandbox(config: Config, runtime_handler: str) -> None:
 
 
 def refuse_container(config: Config, *, has_private_view: bool) -> None:
-    """Refuse a container that is to be confined by what this runtime does not have.
+    """Refuse a container without a command, or one that is to be confined by what this runtime does not have.
 
     Args:
         config: CRI's ``ContainerConfig``.
         has_private_view: whether the container gets mounts of its own.
 
     Raises:
-        RuntimeFailed: the runtime cannot confine it so.
+        RuntimeFailed: the runtime cannot run it, or not confine it so.
     """
+    if not (config.get("command") or config.get("args")):
+        raise RuntimeFailed("no command specified: image 'host' has none of its own", _REASON)
     security = config.get("linux", {}).get("security_context", {})
     for field, word in (("seccomp", "seccompProfile"), ("apparmor", "appArmorProfile")):
         if security.get(field, {}).get("profile_type") == "LOCALHOST":

@@ -208,8 +208,7 @@ class ProcessRuntime:
 
         Raises:
             ImageNotPresent: the image is not ``host``.
-            RuntimeFailed: it has no command, or asks for a user that this process cannot become, or to be confined by
-                what this runtime does not have.
+            RuntimeFailed: it has no command, or asks for a user or a confinement that this process cannot give it.
         """
         from hyperkube_runtime.process.confinement import confinement
 
@@ -217,9 +216,7 @@ class ProcessRuntime:
         image = image_name(config)
         if self.image(image) is None:
             raise ImageNotPresent(str(refuse_image(image)), "ErrImageNeverPull")
-        if not (config.get("command") or config.get("args")):
-            raise RuntimeFailed("no command specified: image 'host' has none of its own", "CreateContainerError")
-        refuse_container(config, has_private_view=self._has_private_views())
+        refuse_container(config, has_private_view=self._private_views and self._fork_server.can_make_views())
         container_id = secrets.token_hex(32)
         folder = self._container_folder / container_id
         process_user = user.process_user(config.get("linux", {}).get("security_context", {}))
@@ -367,16 +364,10 @@ class ProcessRuntime:
         from hyperkube_runtime.process.shim import cgroups
         from hyperkube_runtime.process.unhonoured import NodeAbilities, unhonoured_fields
 
-        abilities = NodeAbilities(
-            is_root=os.geteuid() == 0,
-            private_views=self._has_private_views(),
-            host_ports=self._makes_network_namespaces,
-            cgroups=frozenset(cgroups.usable()),
-        )
+        views, groups = self._private_views and self._fork_server.can_make_views(), frozenset(cgroups.usable())
+        ports = self._makes_network_namespaces
+        abilities = NodeAbilities(is_root=os.geteuid() == 0, private_views=views, host_ports=ports, cgroups=groups)
         return unhonoured_fields(pod, abilities)
-
-    def _has_private_views(self) -> bool:
-        return self._private_views and self._fork_server.can_make_views()
 
     # images
 
