@@ -96,16 +96,6 @@ def build_runtime_manager(given: RuntimeManagerInputs) -> RuntimeManager:
         _sandbox_settings(given.directories, dns, resources, given.container_manager, user_namespace),
         lambda pod: _runtime_handler(given.objects, pod),
     )
-    tells_address = isinstance(runtime, TakesAddresses)
-    names_services = tells_address and bool(options.cluster_domain)
-    hosts = ServiceHosts(
-        given.directories,
-        given.objects.services,
-        options.cluster_domain,
-        lambda pod: names_services and lacks_cluster_dns(pod, dns),
-    )
-    if names_services and not dns.servers:
-        given.objects.on_services(hosts.refresh)
     settings = NodeSettings(
         node_ips=given.host_ips,
         allocatable=lambda: (given.node.node().get("status") or {}).get("allocatable") or {},
@@ -115,8 +105,8 @@ def build_runtime_manager(given: RuntimeManagerInputs) -> RuntimeManager:
         container_manager=given.container_manager,
         sub_paths=given.sub_paths,
         user_namespace=user_namespace,
-        service_hosts=hosts,
-        tells_address=tells_address,
+        service_hosts=_service_hosts(given, dns),
+        tells_address=isinstance(runtime, TakesAddresses),
         unprivileged_port_offset=options.unprivileged_port_offset,
     )
     starter = ContainerStarter(
@@ -137,6 +127,21 @@ def build_runtime_manager(given: RuntimeManagerInputs) -> RuntimeManager:
         update_pod_cgroup=partial(_update_pod_cgroup, given.container_manager),
     )
     return RuntimeManager(sandboxes=sandboxes, starter=starter, resizer=resizer)
+
+
+def _service_hosts(given: RuntimeManagerInputs, dns: DnsSettings) -> ServiceHosts:
+    """Return what hosts files have of Services: nothing where pods reach a DNS server, or have names of their own."""
+    domain = given.options.cluster_domain
+    names_services = isinstance(given.runtime, TakesAddresses) and bool(domain)
+    hosts = ServiceHosts(
+        given.directories,
+        given.objects.services,
+        domain,
+        lambda pod: names_services and lacks_cluster_dns(pod, dns),
+    )
+    if names_services and not dns.servers:
+        given.objects.on_services(hosts.refresh)
+    return hosts
 
 
 def _update_pod_cgroup(manager: ContainerManager, pod: Object) -> None:
