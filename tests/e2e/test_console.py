@@ -10,7 +10,10 @@ from local_cluster import Room, pod
 
 from hyperkube.testing.waiting import eventually
 
-pytestmark = pytest.mark.skipif(bool(missing_browser()), reason=missing_browser() or "there is a browser")
+pytestmark = [
+    pytest.mark.skipif(bool(missing_browser()), reason=missing_browser() or "there is a browser"),
+    pytest.mark.timeout(300),  # the first test visits all pages
+]
 NAME = "console"
 TALKS = 'i=0; while true; do i=$((i+1)); echo "line $i"; sleep 1; done'
 READER = {"verbs": ["get", "list", "watch"], "apiGroups": [""], "resources": ["pods"]}

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 import shlex
+from textwrap import indent
 
 import flag_reference
 import pytest
+from hyperkube_command.plugins.new import families, planned
 from workspace import ROOT
 
 from hyperkube.command.main import commands, server_command, servers, subcommand
@@ -15,6 +17,7 @@ PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "ex
 WRITTEN = [page for page in PAGES if page.parent != ROOT / "docs" / "reference"]
 SHOWN = re.compile(r"^`([\w./-]+)`:\n\n```\w+\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#]+)(?:#[\w-]+)?\)")
+BEGUN = re.compile(r"^hyperkube plugins new (\w+) ([\w-]+)", re.MULTILINE)
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -33,6 +36,23 @@ def shell_lines(page):
 def test_code_that_is_shown_is_the_files_own(page):
     for path, text in SHOWN.findall(page.read_text()):
         assert text == (ROOT / path).read_text(), f"{path} differs: run tests/repo/shown_files.py"
+
+
+@pytest.mark.parametrize("page", [page for page in WRITTEN if BEGUN.search(page.read_text())], ids=ident)
+def test_what_it_shows_of_a_begun_plugin_is_what_is_written(page):
+    family, name = BEGUN.findall(page.read_text())[0]
+    written = planned(family, name).files().values()
+
+    for language, text in BLOCK.findall(page.read_text()):
+        shown = (text, indent(text, "    "))  # a method alone is shown without its class's indent
+        assert language != "python" or any(form in f"{each}\n" for form in shown for each in written), text
+
+
+def test_each_family_has_a_page_for_authors():
+    pages = "".join(page.read_text() for page in (ROOT / "docs").rglob("*.md"))
+    told = {family for family, _ in BEGUN.findall(pages)} | {"controller", "scheduler"}
+
+    assert told == set(families())
 
 
 def test_the_tutorial_shows_all_three_files():
