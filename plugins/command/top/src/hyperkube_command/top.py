@@ -7,6 +7,7 @@ is doing, drawn anew every few seconds; without metrics-server the columns of us
 from __future__ import annotations
 
 import shutil
+import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
@@ -52,16 +53,16 @@ class Seen:
 
 
 @click.command()
-@cluster_options
 @click.option("--interval", type=click.FloatRange(0.2), default=2.0, show_default=True, help="seconds between looks")
 @click.option("--once", is_flag=True, help="look once; so it does where the output is no terminal")
-def command(kubeconfig: Path | None, data_dir: Path | None, interval: float, once: bool) -> None:
+@cluster_options
+def command(interval: float, once: bool, kubeconfig: Path | None, data_dir: Path | None) -> None:
     """Show nodes, pods and requests of a cluster until Ctrl-C.
 
     Example: hyperkube top --interval 1
     """
     clock = SystemClock()
-    is_live = not once and click.get_text_stream("stdout").isatty()
+    is_live = not once and sys.stdout.isatty()
     with closing(cluster_client(kubeconfig, data_dir)) as client, stop_signal() as stopped:
         before: Seen | None = None
         while not stopped.is_set():
