@@ -87,6 +87,8 @@ class NodeExpansion:
         for kind in _CONDITIONS:
             conditions = without_condition(conditions, kind)
         status: Object = {"capacity": {"storage": size}, "conditions": conditions or None}
+        if "storage" in ((fresh.get("status") or {}).get("allocatedResourceStatuses") or {}):
+            status["allocatedResourceStatuses"] = {"storage": None}  # who grows volumes told that the node is to go on
         client.patch(
             PERSISTENT_VOLUME_CLAIMS, name_of(claim), {"status": status}, namespace_of(claim), subresource="status"
         )
