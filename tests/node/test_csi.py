@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from hyperkube_addon.csi_host_path import CSI_DRIVER, storage_class
+from hyperkube_addon.snapshot_crds import DEFINITIONS
 
 from hyperkube.testing.waiting import eventually
 
@@ -44,7 +45,12 @@ class Driver:
 @pytest.fixture(scope="module")
 def driver(cluster, node, csi_folder):
     made = Driver(node, csi_folder)
+    cluster.apply(*DEFINITIONS)
     cluster.apply(CSI_DRIVER, {**IMAGE, "parameters": {**IMAGE["parameters"], **FS}})
+    kinds = [f"crd/{each['metadata']['name']}" for each in DEFINITIONS]
+    cluster.kubectl("wait", "--for=condition=Established", *kinds, "--timeout=30s")
+    kind = {"apiVersion": "snapshot.storage.k8s.io/v1", "kind": "VolumeSnapshotClass", "metadata": {"name": "copies"}}
+    cluster.apply({**kind, "driver": NAME, "deletionPolicy": "Delete"})
     yield made
     made.program.stop()
     devices = subprocess.run(["losetup", "-a"], capture_output=True, text=True, check=True).stdout
@@ -61,17 +67,32 @@ def claim(name, size="320Mi", **spec):
     }  # fmt: skip
 
 
-def pod(name, volume, *words):
-    container = {
-        "name": "c", "image": "busybox:lab", "command": ["sh", "-c", "sleep 1000"],
-        "volumeMounts": [{"name": "data", "mountPath": "/data"}],
-    }  # fmt: skip
-    source = {"name": "data", "persistentVolumeClaim": {"claimName": volume}}
+def template(*, is_device=False):
+    """Return what a pod consists of that has its volume at ``/data``."""
+    place = {"volumeDevices": [{"name": "data", "devicePath": "/data"}]}
+    if not is_device:
+        place = {"volumeMounts": [{"name": "data", "mountPath": "/data"}]}
+    container = {"name": "c", "image": "busybox:lab", "command": ["sleep", "1000"], **place}
     return {
-        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name},
+        "terminationGracePeriodSeconds": 1, "nodeSelector": {"kubernetes.io/hostname": "node-1"},
+        "containers": [container],
+    }  # fmt: skip
+
+
+def pod(name, volume, *, is_device=False):
+    source = {"name": "data", "persistentVolumeClaim": {"claimName": volume}}
+    spec = {**template(is_device=is_device), "volumes": [source]}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec}
+
+
+def stateful_set(name):
+    return {
+        "apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": name},
         "spec": {
-            "terminationGracePeriodSeconds": 1, "nodeSelector": {"kubernetes.io/hostname": "node-1"},
-            "containers": [container], "volumes": [source],
+            "serviceName": name, "replicas": 2, "podManagementPolicy": "Parallel",
+            "selector": {"matchLabels": {"app": name}},
+            "template": {"metadata": {"labels": {"app": name}}, "spec": template()},
+            "volumeClaimTemplates": [claim("data")],
         },
     }  # fmt: skip
 
@@ -80,16 +101,80 @@ def run(cluster, name, script):
     return cluster.kubectl("exec", name, "--", "sh", "-c", script).stdout.strip()
 
 
-def test_a_claim_is_bound_and_a_pod_with_it_runs(cluster, driver):
-    cluster.apply(claim("first"), pod("first", "first"))
-    cluster.kubectl("wait", "--for=condition=Ready", "pod/first", f"--timeout={SECONDS}s")
+def wait_ready(cluster, *names):
+    words = [f"pod/{name}" for name in names]
+    cluster.kubectl("wait", "--for=condition=Ready", *words, f"--timeout={SECONDS}s")
 
-    run(cluster, "first", "echo kept > /data/file; sync")
-    assert run(cluster, "first", "cat /data/file") == "kept"
-    (name,) = driver.volumes()
-    volume = cluster.get("pv", name)
-    assert volume["spec"]["csi"]["driver"] == NAME
 
-    cluster.kubectl("delete", "pod", "first")
-    cluster.kubectl("delete", "pvc", "first")
-    assert eventually(lambda: driver.volumes() == [], SECONDS, why="the volume is deleted")
+def status(cluster, kind, name):
+    return cluster.get(kind, name).get("status") or {}
+
+
+def test_a_set_of_pods_keeps_its_data_while_its_volumes_grow_and_are_copied(cluster, driver):
+    """From claims to pods and back to nothing; the driver is killed between the steps, and while they are under way."""
+    cluster.apply(stateful_set("db"))
+    driver.kill()
+    eventually(lambda: len(cluster.get("pods", "-l", "app=db")) == 2, SECONDS, why="the pods are made")
+    wait_ready(cluster, "db-0", "db-1")
+    write = "dd if=/dev/urandom of=/data/file bs=1M count=4 2>/dev/null; sync; md5sum < /data/file"
+    sums = {name: run(cluster, name, write) for name in ("db-0", "db-1")}
+    before = int(run(cluster, "db-0", "df -k /data | tail -1 | awk '{print $2}'"))
+
+    more = '{"spec":{"resources":{"requests":{"storage":"640Mi"}}}}'
+    cluster.kubectl("patch", "pvc", "data-db-0", "-p", more)
+    driver.kill()
+    eventually(
+        lambda: (status(cluster, "pvc", "data-db-0").get("capacity") or {}).get("storage") == "640Mi",
+        2 * SECONDS, why="the volume has grown",
+    )  # fmt: skip
+    after = int(run(cluster, "db-0", "df -k /data | tail -1 | awk '{print $2}'"))
+    assert after > before * 3 // 2
+    assert "allocatedResourceStatuses" not in status(cluster, "pvc", "data-db-0")
+
+    source = {"persistentVolumeClaimName": "data-db-0"}
+    snapshot = {"apiVersion": "snapshot.storage.k8s.io/v1", "kind": "VolumeSnapshot", "metadata": {"name": "s"}}
+    cluster.apply({**snapshot, "spec": {"source": source, "volumeSnapshotClassName": "copies"}})
+    driver.kill()
+    eventually(lambda: status(cluster, "volumesnapshot", "s").get("readyToUse"), SECONDS, why="the snapshot is ready")
+    run(cluster, "db-0", "echo later > /data/file; sync")
+
+    restored = {"apiGroup": "snapshot.storage.k8s.io", "kind": "VolumeSnapshot", "name": "s"}
+    clone = {"kind": "PersistentVolumeClaim", "name": "data-db-1"}
+    cluster.apply(claim("restored", "640Mi", dataSource=restored), claim("clone", dataSource=clone))
+    cluster.apply(pod("restored", "restored"), pod("clone", "clone"))
+    driver.kill()
+    wait_ready(cluster, "restored", "clone")
+    assert run(cluster, "restored", "md5sum < /data/file") == sums["db-0"]
+    assert run(cluster, "clone", "md5sum < /data/file") == sums["db-1"]
+    assert len(driver.volumes()) == 4
+
+    cluster.kubectl("delete", "statefulset/db", "pod/restored", "pod/clone", "volumesnapshot/s")
+    driver.kill()
+    cluster.kubectl("delete", "pvc", "data-db-0", "data-db-1", "restored", "clone")
+    eventually(lambda: driver.volumes() == [], 2 * SECONDS, why="no volume is left")
+    assert not any((driver.folder / "volumes" / "snapshots").iterdir())
+    assert cluster.get("volumeattachments") == []
+
+
+def test_a_device_and_a_volume_for_one_pod(cluster, driver):
+    cluster.apply(claim("raw", "16Mi", volumeMode="Block"), pod("raw", "raw", is_device=True))
+    cluster.apply(claim("alone", accessModes=["ReadWriteOncePod"]), pod("alone", "alone"), pod("second", "alone"))
+    wait_ready(cluster, "raw")
+
+    run(cluster, "raw", "echo kept | dd of=/data bs=512 conv=sync 2>/dev/null; sync")
+    assert run(cluster, "raw", "dd if=/data bs=512 count=1 2>/dev/null | head -1") == "kept"
+
+    def pods():
+        return {name: status(cluster, "pod", name).get("phase") for name in ("alone", "second")}
+
+    eventually(lambda: sorted(pods().values()) == ["Pending", "Running"], SECONDS, why="one of the two runs")
+    waits = next(name for name, phase in pods().items() if phase == "Pending")
+    condition = eventually(lambda: status(cluster, "pod", waits).get("conditions"), SECONDS)[0]
+    assert (
+        "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode"
+        in condition["message"]
+    )
+
+    cluster.kubectl("delete", "pod", "raw", "alone", "second")
+    cluster.kubectl("delete", "pvc", "raw", "alone")
+    eventually(lambda: driver.volumes() == [], SECONDS, why="no volume is left")
