@@ -92,7 +92,7 @@ class NodeService(CsiDriver):
         if self.mounter.is_mount_point(str(target)):
             return {}
         if (capability.get("access_mode") or {}).get("mode") == _SINGLE_WRITER and not is_block:
-            self._check_alone(name, source)
+            self._keep_alone(name, str(target))
         target.parent.mkdir(parents=True, exist_ok=True)
         if is_block:
             target.touch()
@@ -101,10 +101,18 @@ class NodeService(CsiDriver):
         self.mounter.mount(source, str(target), options=["bind", *(["ro"] if request.get("readonly") else [])])
         return {}
 
-    def _check_alone(self, name: str, staging: str) -> None:
-        """Check that no pod has a volume that only one may have."""
-        if others := self.mounter.references(staging):
-            raise refused("FAILED_PRECONDITION", f"volume {name} is in use by another pod, at {others[0]}")
+    def _keep_alone(self, name: str, target: str) -> None:
+        """Note which pod has a volume that only one may have; the one that had it before is gone with its mount.
+
+        Raises:
+            CsiFailed: another pod has it.
+        """
+        with self.storage().locked():
+            found = self._known(name)
+            before = str(found.get("target", ""))
+            if before not in {"", target} and self.mounter.is_mount_point(before):
+                raise refused("FAILED_PRECONDITION", f"volume {name} is in use by another pod, at {before}")
+            self.storage().volumes.change(name, {**found, "target": target})
 
     def node_unpublish_volume(self, request: Request) -> Answer:
         """Take it away again."""
