@@ -30,7 +30,12 @@ def dev(tmp_path):
         (tmp_path / name).symlink_to(ROOT / name)
     calls = tmp_path / "calls"
     programs = {f".venv/bin/{name}": WRITES_DOWN for name in INSTALLED}
-    programs |= {"machine/apt-get": WRITES_DOWN, "machine/find": "#!/bin/sh\n", "machine/id": "#!/bin/sh\necho 0\n"}
+    programs |= {
+        "machine/apt-get": WRITES_DOWN,
+        "machine/npm": WRITES_DOWN,
+        "machine/find": "#!/bin/sh\n",
+        "machine/id": "#!/bin/sh\necho 0\n",
+    }
     for path, text in programs.items():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(text)
@@ -52,7 +57,7 @@ def test_it_installs_everything_and_runs_the_stages(dev):
     code, called = dev("test")
 
     assert code == 0
-    assert "uv sync --quiet --inexact --all-packages" in called
+    assert "uv sync --inexact --all-packages --all-groups" in called
     assert called[-1] == "python tests/repo/stages.py"
 
 
