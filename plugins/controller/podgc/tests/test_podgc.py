@@ -95,6 +95,16 @@ def test_evicted_pods_go_before_older_ones():
     assert names(rig) == ["p0", "p1"]
 
 
+def test_an_ended_pod_that_is_being_deleted_counts_towards_the_threshold():
+    going = {"deletionTimestamp": "2030-01-01T00:00:09Z", "finalizers": ["example.com/held"]}
+    ended = [pod(f"p{number}", "n1", "Succeeded", creationTimestamp=f"2030-01-01T00:00:0{number}Z") for number in "01"]
+    ended.append(pod("p2", "n1", "Succeeded", creationTimestamp="2030-01-01T00:00:02Z", **going))
+
+    (found,) = decide(ended, set(), set(), 2, ControllerRig().clock.now())
+
+    assert (found.reason, found.pod["metadata"]["name"]) == ("terminated", "p0")
+
+
 def test_a_threshold_of_zero_keeps_all():
     rig = ControllerRig(Podgc, settings={"terminated_pod_gc_threshold": 0})
     rig.client.seed(PODS, *(pod(f"p{number}", phase="Succeeded") for number in range(4)))

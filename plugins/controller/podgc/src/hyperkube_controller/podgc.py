@@ -68,7 +68,7 @@ def decide(
             found.append(Collected(pod, "unscheduled", _end(pod, "", now)))
         elif is_being_deleted(pod) and node_of(pod) in dead_nodes:
             found.append(Collected(pod, "out-of-service", _end(pod, "", now)))
-    ended = [pod for pod in pods if is_terminal(pod) and not is_being_deleted(pod)]
+    ended = [pod for pod in pods if is_terminal(pod)]
     if threshold and len(ended) > threshold:
         ended.sort(key=_deletion_order)
         oldest = ended[: len(ended) - threshold]
