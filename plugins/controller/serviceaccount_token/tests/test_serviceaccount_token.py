@@ -69,6 +69,42 @@ def test_a_token_stays_as_it_is(settings):
     assert found["data"]["token"] == "b2xk"
 
 
+def test_a_namespace_that_its_author_wrote_is_kept(settings):
+    (found,) = run(settings, {**secret(), "data": {"namespace": "b3RoZXI="}}).client.objects(SECRETS)
+
+    assert found["data"]["namespace"] == "b3RoZXI="
+    assert found["data"]["token"]
+
+
+def test_another_authority_is_replaced_and_a_whole_secret_is_not_written(settings):
+    stale = {**secret(), "data": {"token": "b2xk", "namespace": "ZA==", "ca.crt": "b2xk"}}
+    rig = run(settings, stale)
+    (found,) = rig.client.objects(SECRETS)
+    assert b64decode(found["data"]["ca.crt"]) == b"the CA"
+    written = len(rig.client.actions)
+
+    rig.client.patch(SECRETS, "s", {"metadata": {"annotations": {"kubernetes.io/service-account.uid": None}}}, "d")
+    rig.settle()
+
+    assert [verb for verb, *_ in rig.client.actions[written:]] == ["patch"]
+
+
+@pytest.mark.parametrize(
+    ("uid", "left"), [("u1", ["kept"]), ("u0", ["s", "kept"])], ids=["its-account", "another-of-that-name"]
+)
+def test_a_deleted_secret_is_taken_off_the_accounts_list(settings, uid, left):
+    lists = {**account(), "secrets": [{"name": "s"}, {"name": "kept"}]}
+    rig = run(settings, secret(**{"kubernetes.io/service-account.uid": uid}), accounts=[lists])
+    if uid == "u1":
+        rig.client.delete(SECRETS, "s", "d")
+
+    rig.settle()
+
+    assert rig.client.objects(SECRETS) == []
+    (found,) = rig.client.objects(SERVICE_ACCOUNTS)
+    assert [entry["name"] for entry in found["secrets"]] == left
+
+
 @pytest.mark.parametrize(
     ("accounts", "annotations"),
     [((), {}), ((account("u2"),), {"kubernetes.io/service-account.uid": "u1"})],

@@ -19,13 +19,15 @@ from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds.resources import SECRETS, SERVICE_ACCOUNTS
 from hyperkube.machinery.errors import NotFound, UsageError
-from hyperkube.machinery.objects import Object, annotations_of, key_of, metadata, namespace_of, split_key, uid_of
+from hyperkube.machinery.objects import Object, annotations_of, key_of, metadata, name_of, namespace_of, split_key, uid_of
 from hyperkube.machinery.record import Record
 from hyperkube.plugin import Plugin
 
 TYPE = "kubernetes.io/service-account-token"
 ACCOUNT = "kubernetes.io/service-account.name"
 ACCOUNT_UID = "kubernetes.io/service-account.uid"
+
+_GONE = "gone:"
 
 Sign = Callable[[Object, Object], str]
 """(account, secret) → token."""
@@ -49,15 +51,24 @@ def decide(secret: Object, account: Object | None, authority: bytes, sign: Sign)
     if account is None or (uid and uid != uid_of(account)):
         return [Delete.of(SECRETS, secret)]
     data = dict(secret.get("data") or {})
-    wanted = {"namespace": b64encode(namespace_of(secret).encode()).decode()}
+    wanted: dict[str, str] = {}
     if authority:
         wanted["ca.crt"] = b64encode(authority).decode()
+    if not data.get("namespace"):  # another one is the author's
+        wanted["namespace"] = b64encode(namespace_of(secret).encode()).decode()
     if not data.get("token"):
         wanted["token"] = b64encode(sign(account, secret).encode()).decode()
-    if uid and all(data.get(key) == value for key, value in wanted.items()):
+    if wanted.items() <= data.items():
         return []
     meta = {**metadata(secret), "annotations": {**annotations_of(secret), ACCOUNT_UID: uid_of(account)}}
     return [Update(SECRETS, {**secret, "metadata": meta, "data": {**data, **wanted}})]
+
+
+def without_secret(account: Object, secret: str) -> list[Action]:
+    """Return the update of an account that still lists a deleted token secret."""
+    listed = account.get("secrets") or []
+    left = [entry for entry in listed if entry.get("name") != secret]
+    return [] if left == listed else [Update(SERVICE_ACCOUNTS, {**account, "secrets": left})]
 
 
 def _by_account(secret: Object) -> tuple[str, ...]:
@@ -78,7 +89,7 @@ class ServiceaccountToken(Plugin):
 
     @hookimpl
     def controller_build(self) -> Controller:
-        """Build the loop; keys are those of secrets.
+        """Build the loop; keys are those of secrets, and of what is left of deleted ones.
 
         Raises:
             UsageError: the key or the CA cannot be read.
@@ -103,7 +114,7 @@ class ServiceaccountToken(Plugin):
         self._secrets = self.informers.informer(SECRETS, field_selector=f"type={TYPE}")
         self._secrets.add_index("account", _by_account)
         self._accounts = self.informers.informer(SERVICE_ACCOUNTS)
-        self._secrets.add_handler(self._loop.enqueue, self._loop.enqueue_update)
+        self._secrets.add_handler(self._loop.enqueue, self._loop.enqueue_update, self._secret_gone)
         self._accounts.add_handler(self._account_seen, on_delete=self._account_seen)
         return self._loop
 
@@ -111,12 +122,30 @@ class ServiceaccountToken(Plugin):
         for secret in self._secrets.by_index("account", key_of(account)):
             self._loop.enqueue(secret)
 
+    def _secret_gone(self, secret: Object) -> None:
+        if account_of(secret):
+            uid = annotations_of(secret).get(ACCOUNT_UID, "")
+            parts = (namespace_of(secret), name_of(secret), account_of(secret), uid)
+            self._loop.queue.add(_GONE + "/".join(parts))
+
     def _sync(self, key: str) -> None:
+        if key.startswith(_GONE):
+            self._forget(*key.removeprefix(_GONE).split("/"))
+            return
         secret = self._secrets.get(*split_key(key))
         if secret is None or not account_of(secret):
             return
         account = self._find(namespace_of(secret), account_of(secret))
         perform(self.client, None, decide(secret, account, self._authority, self._sign))
+
+    def _forget(self, namespace: str, secret: str, name: str, uid: str) -> None:
+        """Take a deleted secret off its account's list."""
+        try:
+            account = self.client.get(SERVICE_ACCOUNTS, name, namespace)
+            if not uid or uid == uid_of(account):
+                perform(self.client, None, without_secret(account, secret))
+        except NotFound:
+            return  # the account went too
 
     def _find(self, namespace: str, name: str) -> Object | None:
         """Return the account; that it is gone is believed from the server alone."""
