@@ -2,8 +2,10 @@
 
 import pytest
 from hyperkube_controller.taint_eviction import TaintEviction
+from prometheus_client import CollectorRegistry
 
 from hyperkube.kinds.resources import EVENTS, NODES, PODS
+from hyperkube.machinery.errors import InternalError
 from hyperkube.testing.contracts.controller import ControllerContract
 from hyperkube.testing.controller_rig import ControllerRig
 
@@ -122,6 +124,56 @@ def test_a_second_taint_does_not_begin_the_time_anew():
     rig.advance(5)
 
     assert going(rig) == ["p"]
+
+
+def test_a_longer_toleration_comes_too_late():
+    rig = run(node(taint()), pod(tolerate(seconds=10)))
+    rig.advance(1)
+
+    rig.client.patch(PODS, "p", {"spec": {"tolerations": [tolerate(seconds=100)]}}, "d")
+    rig.advance(10)
+
+    assert going(rig) == ["p"]
+
+
+def test_a_toleration_that_is_added_in_time_saves_the_pod():
+    rig = run(node(taint()), pod(tolerate(seconds=10)))
+
+    rig.client.patch(PODS, "p", {"spec": {"tolerations": [tolerate()]}}, "d")
+    rig.advance(20)
+
+    assert going(rig) == []
+    assert told(rig) == [("TaintManagerEviction", "Cancelling deletion of Pod d/p")]
+
+
+def test_a_pod_of_the_same_name_has_its_own_time():
+    rig = run(node(taint()), pod(tolerate(seconds=10)))
+    rig.advance(6)
+    rig.client.delete(PODS, "p", "d", options={"gracePeriodSeconds": 0})
+    rig.settle()
+    assert told(rig) == [("TaintManagerEviction", "Cancelling deletion of Pod d/p")]
+    rig.client.seed(PODS, pod(tolerate(seconds=10)))
+    rig.settle()
+
+    rig.advance(6)
+
+    assert going(rig) == []
+
+
+def test_an_eviction_that_fails_is_tried_again_and_counted_once():
+    rig = ControllerRig(TaintEviction)
+    registry = CollectorRegistry()
+    registry.register(rig.plugins[0]._metrics)
+    rig.client.seed(NODES, node(taint()))
+    rig.client.seed(PODS, pod(tolerate(seconds=10)))
+    rig.settle()
+    rig.client.fail_next("patch", "pods", InternalError("a webhook is down"))
+
+    rig.advance(11)
+    rig.advance(1)
+
+    assert going(rig) == ["p"]
+    assert registry.get_sample_value("taint_eviction_controller_pod_deletions_total") == 1
 
 
 def test_an_evicted_pod_is_told_why():

@@ -2,12 +2,14 @@
 
 The node lifecycle controller sets such taints on nodes that are not ready, and people set their own; without this
 controller they only keep new pods away.
-Source: kubernetes ``pkg/controller/tainteviction/taint_eviction.go``.
+Source: kubernetes ``pkg/controller/tainteviction/taint_eviction.go``, ``metrics/metrics.go``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+
+from hyperkube_lib.controller_metrics import ControllerMetrics
 
 from hyperkube.client.actions import Delete, delete
 from hyperkube.client.events import EventRecorder
@@ -18,7 +20,8 @@ from hyperkube.kinds.conditions import with_condition
 from hyperkube.kinds.pods import disruption_target, spec_of, status_of
 from hyperkube.kinds.resources import NODES, PODS
 from hyperkube.kinds.taints import NO_EXECUTE, eviction_seconds
-from hyperkube.machinery.errors import NotFound
+from hyperkube.machinery.errors import ApiError, Conflict, NotFound
+from hyperkube.machinery.metric_families import Counter, Histogram
 from hyperkube.machinery.objects import (
     Object,
     is_being_deleted,
@@ -33,6 +36,7 @@ from hyperkube.plugin import Plugin
 WORKERS = 8
 EVENT = "TaintManagerEviction"
 _BY_NODE = "taint-eviction/node"
+_BUCKETS = (0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 30, 60, 120, 180, 240)
 
 
 def no_execute(node: Object | None) -> list[Object]:
@@ -53,7 +57,19 @@ class TaintEviction(Plugin):
     def controller_build(self) -> Controller:
         """Build the loop: its keys are of pods."""
         self._recorder = EventRecorder(self.client, self.context.clock, "taint-eviction-controller")
-        self._since: dict[str, float] = {}
+        self._scheduled: dict[str, tuple[float, float]] = {}
+        self._deletions = Counter(
+            "taint_eviction_controller_pod_deletions",
+            "Total number of Pods deleted by TaintEvictionController since its start.",
+        )
+        self._late = Histogram(
+            "taint_eviction_controller_pod_deletion_duration_seconds",
+            "Latency, in seconds, between the time when a taint effect has been activated for the Pod and its deletion"
+            " via TaintEvictionController.",
+            _BUCKETS,
+        )
+        self._metrics = ControllerMetrics(self._deletions, self._late)
+        self._metrics.register(self.context)
         self._nodes = self.informers.informer(NODES)
         self._pods = self.informers.informer(PODS)
         self._pods.add_index(_BY_NODE, _by_node)
@@ -78,29 +94,44 @@ class TaintEviction(Plugin):
 
     def _pod_seen(self, pod: Object) -> None:
         node = spec_of(pod).get("nodeName", "")
-        if key_of(pod) in self._since or (node and no_execute(self._nodes.get("", node))):
+        if key_of(pod) in self._scheduled or (node and no_execute(self._nodes.get("", node))):
             self._loop.enqueue(pod)
 
     def _pod_gone(self, pod: Object) -> None:
-        self._since.pop(key_of(pod), None)
+        # At once, not in the next sync: another pod of this name may be there by then.
+        self._cancel(pod, key_of(pod))
+
+    def _cancel(self, pod: Object, key: str) -> None:
+        if self._scheduled.pop(key, None) is not None:
+            self._recorder.event(pod, "Normal", EVENT, f"Cancelling deletion of Pod {key}")
 
     def _sync(self, key: str) -> float | None:
         pod = self._pods.get(*split_key(key))
         if pod is None or is_being_deleted(pod):
-            self._since.pop(key, None)
             return None
         taints = no_execute(self._nodes.get("", spec_of(pod).get("nodeName", "")))
         left = seconds_left(pod, taints) if taints else None
         if left is None:
-            if self._since.pop(key, None) is not None:
-                self._recorder.event(pod, "Normal", EVENT, f"Cancelling deletion of Pod {key}")
+            self._cancel(pod, key)
             return None
-        # What counts is when the first taint was seen: another one may shorten the time, but none begins it anew.
+        # What counts is when the first taint was seen. Another taint or toleration may bring the end nearer; none begins
+        # the time anew, nor puts the end off.
         now = self.context.clock.monotonic()
-        since = self._since.setdefault(key, now)
-        if now - since < left:
-            return left - (now - since)
-        self._evict(pod, key)
+        since, end = self._scheduled.get(key, (now, now + left))
+        end = min(end, since + left)
+        if now < end:
+            self._scheduled[key] = since, end
+            return end - now
+        self._scheduled.pop(key, None)  # before the watch shows the deletion, which would pass for a cancellation
+        try:
+            self._evict(pod, key)
+        except Conflict:
+            return None  # another pod has the name by now: the watch brings it
+        except (ApiError, OSError):
+            self._scheduled[key] = since, end
+            raise
+        self._metrics.add(self._deletions)
+        self._metrics.observe(self._late, self.context.clock.monotonic() - end)
         return None
 
     def _evict(self, pod: Object, key: str) -> None:
@@ -114,7 +145,6 @@ class TaintEviction(Plugin):
         except NotFound:
             return
         delete(self.client, Delete.of(PODS, pod))
-        self._since.pop(key, None)
 
 
 def _by_node(pod: Object) -> tuple[str, ...]:
