@@ -142,6 +142,24 @@ def test_pods_of_a_node_that_has_said_nothing_yet_stay_ready_for_its_grace(rig):
     assert rig.client.get(PODS, "p", "d")["status"]["conditions"][0]["status"] == "False"
 
 
+def test_pods_of_a_node_that_says_it_is_not_ready_are_its_kubelets_to_judge(rig):
+    rig.client.seed(NODES, node("False"))
+    rig.client.seed(PODS, pod("p", STAYS))
+    rig.settle()
+
+    assert rig.client.get(PODS, "p", "d")["status"]["conditions"][0]["status"] == "True"
+
+
+def test_a_pod_that_says_it_is_ready_on_a_silent_node_is_taken_out_of_service(rig):
+    rig.client.seed(NODES, node("Unknown"))
+    rig.settle()
+
+    rig.client.seed(PODS, pod("p", STAYS))
+    rig.settle()
+
+    assert rig.client.get(PODS, "p", "d")["status"]["conditions"][0]["status"] == "False"
+
+
 def test_a_cordoned_node_is_tainted(rig):
     rig.client.seed(NODES, node(unschedulable=True, taints=[{"key": "example.com/mine", "effect": "NoSchedule"}]))
 

@@ -114,9 +114,9 @@ class Nodelifecycle(Plugin):
             self._hear(name_of(new))
 
     def _pod_seen(self, pod: Object) -> None:
-        """Look at a node that is not ready when a pod of it says that it is."""
+        """Look at a silent node when a pod of it says that it is ready."""
         node = self._nodes.get("", (pod.get("spec") or {}).get("nodeName", ""))
-        if node is not None and is_ready(pod) and _says_not_ready(node):
+        if node is not None and is_ready(pod) and _is_silent(node):
             self._loop.enqueue(node)
 
     def _sync_node(self, name: str) -> float | None:
@@ -140,7 +140,7 @@ class Nodelifecycle(Plugin):
         turn = self._set_taints(node, name)
         if labels := wanted_labels(node):
             self.client.patch(NODES, name, {"metadata": {"labels": labels}})
-        if _says_not_ready(node):
+        if _is_silent(node):
             self._mark_pods(name)
         waits = [seconds for seconds in (max(left, 0.0), turn) if seconds]
         return min(waits, default=None)
@@ -205,7 +205,7 @@ class Nodelifecycle(Plugin):
         return turn
 
     def _mark_pods(self, name: str) -> None:
-        """Take the pods of a node that is not ready out of service."""
+        """Take the pods of a silent node out of service: a kubelet that speaks says itself which are not ready."""
         stamp = format_time(self.context.clock.now())
         for pod in self._pods.by_index(_BY_NODE, name):
             if not is_ready(pod):
@@ -224,10 +224,10 @@ def _by_node(pod: Object) -> tuple[str, ...]:
     return (node,) if node else ()
 
 
-def _says_not_ready(node: Object) -> bool:
-    """Tell whether the node's Ready condition is there and not true: one that has said nothing yet keeps its grace."""
+def _is_silent(node: Object) -> bool:
+    """Tell whether the node is marked as not heard of."""
     ready = condition(node.get("status") or {}, "Ready")
-    return ready is not None and ready.get("status") != "True"
+    return ready is not None and ready.get("status") == "Unknown"
 
 
 def _heartbeat(node: Object) -> str:
