@@ -10,6 +10,9 @@ from hyperkube.testing.contracts.controller import ControllerContract
 from hyperkube.testing.controller_rig import ControllerRig
 
 
+REVISION = "deployment.kubernetes.io/revision"
+
+
 def deployment(replicas=4, image="v1", **spec):
     return {
         "kind": "Deployment",
@@ -227,6 +230,47 @@ def test_a_paused_deployment_scales_but_does_not_roll():
 
     assert world.sets() == {"v1": 6}
     assert world.condition("Progressing") == ("Unknown", "DeploymentPaused")
+
+
+def newest(world):
+    return max(world.client.objects(REPLICA_SETS), key=lambda rs: rs["metadata"]["annotations"][REVISION])
+
+
+def test_a_paused_deployment_still_hands_on_its_annotations():
+    world = World()
+    world.run_pods()
+    world.set(paused=True)
+
+    world.client.patch(DEPLOYMENTS, "web", {"metadata": {"annotations": {"kubernetes.io/change-cause": "why"}}}, "d")
+    world.set(minReadySeconds=7)
+
+    rs = newest(world)
+    assert rs["metadata"]["annotations"]["kubernetes.io/change-cause"] == "why"
+    assert rs["spec"]["minReadySeconds"] == 7
+
+
+def test_a_revision_that_is_gone_back_to_is_renumbered_before_it_grows():
+    world = World()
+    world.run_pods()
+    world.set_image("v2")
+    for _ in range(6):
+        world.run_pods()
+
+    world.set_image("v1")
+
+    rs = newest(world)
+    assert rs["metadata"]["annotations"][REVISION] == "3"
+    assert rs["spec"]["template"]["spec"]["containers"][0]["image"] == "v1"
+    assert world.sets()["v2"] == 3
+
+
+def test_another_surge_leaves_the_annotation_of_the_last_scaling():
+    world = World(strategy={"rollingUpdate": {"maxSurge": 1}})
+    world.run_pods()
+
+    world.set(strategy={"rollingUpdate": {"maxSurge": 3}})
+
+    assert newest(world)["metadata"]["annotations"]["deployment.kubernetes.io/max-replicas"] == "5"
 
 
 def test_old_replica_sets_beyond_the_limit_are_deleted():

@@ -50,11 +50,14 @@ def decide(observed: Observed) -> list[Action]:
         return _status(observed, frozen=True)
     if observed.rollback_to is not None and not observed.is_paused:
         return roll_back(observed, observed.rollback_to)
+    new = observed.new
+    renumbered = _renumber(observed, new) if new is not None else []
+    if renumbered:
+        return renumbered + _status(observed, frozen=observed.is_paused)
     if observed.is_paused or scaling.is_scaling_event(observed):
         steps = _scale_replica_sets(observed, scaling.scale(observed))
         tidy = [] if steps or not observed.is_paused else _cleanup_deployment(observed)
         return steps + tidy + _status(observed, frozen=True)
-    new = observed.new
     if not observed.is_rolling:
         going = {name_of(rs): 0 for rs in observed.old if replicas_of(rs)}
         if going or observed.old_pods_left or status_total(observed.old, "replicas"):
@@ -69,8 +72,6 @@ def decide(observed: Observed) -> list[Action]:
     if not sizes and observed.is_rolling:
         sizes = scaling.reconcile_old_replica_sets(observed, new)
     steps = _scale_replica_sets(observed, sizes)
-    if not steps:
-        steps = _renumber(observed, new)
     if not steps and deployment_complete(observed, status_of(observed)):
         steps = _cleanup_deployment(observed)
     return steps + _status(observed)
@@ -92,10 +93,15 @@ def _status(observed: Observed, *, made: Object | None = None, frozen: bool = Fa
     return actions
 
 
+def _sizing(observed: Observed) -> dict[str, str]:
+    """Return the annotations that tell what a replica set's size was computed for."""
+    surge, _ = observed.resolve_fenceposts()
+    return {DESIRED: str(observed.wanted), MAX: str(observed.wanted + surge)}
+
+
 def _scale_replica_sets(observed: Observed, sizes: scaling.Sizes) -> list[Action]:
     """Return the updates that give replica sets their sizes and note what those were computed for."""
-    surge, _ = observed.resolve_fenceposts()
-    sizing = {DESIRED: str(observed.wanted), MAX: str(observed.wanted + surge)}
+    sizing = _sizing(observed)
     actions: list[Action] = []
     for rs in observed.replica_sets:
         size = sizes.get(name_of(rs), replicas_of(rs))
@@ -132,7 +138,7 @@ def new_replica_set(observed: Observed) -> Object:
             "name": f"{name_of(deployment)[: NAME_MAX - len(digest) - 1]}-{digest}",
             "namespace": namespace_of(deployment),
             "labels": labels,
-            "annotations": _annotations(observed, {}, _next_revision(observed.old)),
+            "annotations": _annotations(observed, _sizing(observed), _next_revision(observed.old)),
             "ownerReferences": [controller_reference(deployment, "apps/v1", "Deployment")],
         },
         "spec": made,
@@ -144,10 +150,9 @@ def _next_revision(old: Iterable[Object]) -> int:
 
 
 def _annotations(observed: Observed, present: dict[str, str], revision: int) -> dict[str, str]:
-    """Return the annotations that the new replica set carries: the deployment's, its revision, and its sizing."""
-    surge, _ = observed.resolve_fenceposts()
+    """Return the annotations that the new replica set carries: those it has, the deployment's, and its revision."""
     copied = {key: value for key, value in annotations_of(observed.deployment).items() if key not in NOT_COPIED}
-    wanted = {**present, **copied, DESIRED: str(observed.wanted), MAX: str(observed.wanted + surge)}
+    wanted = {**present, **copied}
     before = present.get(REVISION, "")
     if (int(before) if before.isdigit() else 0) < revision:
         wanted[REVISION] = str(revision)

@@ -92,8 +92,8 @@ def scale(observed: Observed) -> Sizes:
     return _proportional(observed, active) if observed.is_rolling else {}
 
 
-def _created(rs: Object) -> str:
-    return str(metadata(rs).get("creationTimestamp", ""))
+def _created(rs: Object) -> tuple[str, str]:
+    return str(metadata(rs).get("creationTimestamp", "")), name_of(rs)
 
 
 def _is_saturated(observed: Observed, new: Object) -> bool:
