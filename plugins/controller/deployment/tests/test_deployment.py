@@ -9,7 +9,6 @@ from hyperkube.machinery.errors import Forbidden
 from hyperkube.testing.contracts.controller import ControllerContract
 from hyperkube.testing.controller_rig import ControllerRig
 
-
 REVISION = "deployment.kubernetes.io/revision"
 
 

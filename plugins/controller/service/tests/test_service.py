@@ -19,7 +19,7 @@ class Balancers:
     """An address per service, for ever the same."""
 
     def __init__(self):
-        self.held, self.nodes, self.full = {}, [], False
+        self.held, self.nodes, self.full, self.throttled = {}, [], False, False
 
     def ensure(self, cluster, service, nodes):
         if self.full:
@@ -30,6 +30,8 @@ class Balancers:
         return {"ingress": [{"ip": self.held[name]}]}
 
     def ensure_deleted(self, cluster, service):
+        if self.throttled:
+            raise HyperkubeError("throttled")
         self.held.pop(service["metadata"]["name"], None)
 
 
@@ -216,3 +218,81 @@ def test_giving_back_is_told(balancers):
     told = said(rig)
     assert told["DeletingLoadBalancer"] == "Deleting load balancer"
     assert told["DeletedLoadBalancer"] == "Deleted load balancer"
+
+
+def test_a_service_that_went_without_waiting_gives_it_back_all_the_same(balancers):
+    rig = run(service())
+    rig.client.patch(SERVICES, "web", {"metadata": {"finalizers": None}}, "d")
+    rig.client.delete(SERVICES, "web", "d")
+
+    rig.settle()
+
+    assert balancers.held == {}
+    assert said(rig)["DeletedLoadBalancer"] == "Deleted load balancer"
+
+
+def test_a_lost_balancer_that_cannot_be_given_back_is_told_and_tried_again(balancers):
+    rig = run(service())
+    balancers.throttled = True
+    rig.client.patch(SERVICES, "web", {"metadata": {"finalizers": None}}, "d")
+    rig.client.delete(SERVICES, "web", "d")
+    rig.settle()
+    assert said(rig)["DeleteLoadBalancerFailed"] == "Error deleting load balancer: throttled"
+
+    balancers.throttled = False
+    rig.advance(10)
+
+    assert balancers.held == {}
+
+
+def test_a_balancer_that_loses_its_last_node_is_told_of(balancers):
+    rig = run(service())
+
+    for name in ("a", "b"):
+        rig.client.delete(NODES, name)
+    rig.settle()
+
+    assert balancers.nodes == []
+    assert said(rig)["UnAvailableLoadBalancer"] == "There are no available nodes for LoadBalancer"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ({}, {}, None),
+        ({"type": "ClusterIP"}, {}, ("Type", "ClusterIP -> LoadBalancer")),
+        (
+            {},
+            {"loadBalancerSourceRanges": ["10.0.0.0/8", "11.0.0.0/8"]},
+            ("LoadBalancerSourceRanges", "[] -> [10.0.0.0/8 11.0.0.0/8]"),
+        ),
+        (
+            {"loadBalancerIP": "192.0.2.1"},
+            {"loadBalancerIP": "192.0.2.2"},
+            ("LoadbalancerIP", "192.0.2.1 -> 192.0.2.2"),
+        ),
+        ({}, {"externalIPs": ["192.0.2.1"]}, ("ExternalIP", "Count: 0 -> 1")),
+        ({"externalIPs": ["192.0.2.1"]}, {"externalIPs": ["192.0.2.2"]}, ("ExternalIP", "Added: 192.0.2.2")),
+        (
+            {"externalTrafficPolicy": "Cluster"},
+            {"externalTrafficPolicy": "Local"},
+            ("ExternalTrafficPolicy", "Cluster -> Local"),
+        ),
+        ({}, {"healthCheckNodePort": 30000}, ("HealthCheckNodePort", "0 -> 30000")),
+        ({"type": "ClusterIP"}, {"type": "ClusterIP", "externalIPs": ["192.0.2.1"]}, None),
+    ],
+    ids=["nothing", "type", "ranges", "ip", "count", "added", "policy", "health", "no-balancer"],
+)
+def test_what_changes_for_the_balancer_is_told(old, new, told):
+    before, after = (service(**{"kind": spec.get("type", "LoadBalancer"), **spec}) for spec in (old, new))
+
+    assert module.change(before, after) == told
+
+
+def test_a_change_of_the_type_is_told(balancers):
+    rig = run(service("ClusterIP"))
+
+    rig.client.patch(SERVICES, "web", {"spec": {"type": "LoadBalancer"}}, "d")
+    rig.settle()
+
+    assert said(rig)["Type"] == "ClusterIP -> LoadBalancer"

@@ -8,7 +8,7 @@ Source: kubernetes ``staging/src/k8s.io/cloud-provider/controllers/service/contr
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from hyperkube_lib.cloud_provider import CloudProvider
 
@@ -36,6 +36,15 @@ from hyperkube.plugin import Plugin
 FINALIZER = "service.kubernetes.io/load-balancer-cleanup"
 EXCLUDED = "node.kubernetes.io/exclude-from-external-load-balancers"
 DOOMED = "ToBeDeletedByClusterAutoscaler"
+_TOLD: dict[str, tuple[str, Any]] = {
+    "loadBalancerSourceRanges": ("LoadBalancerSourceRanges", []),
+    "loadBalancerIP": ("LoadbalancerIP", ""),
+    "externalIPs": ("ExternalIP", []),
+    "externalTrafficPolicy": ("ExternalTrafficPolicy", ""),
+    "healthCheckNodePort": ("HealthCheckNodePort", 0),
+}
+"""Part of a service's spec → the reason of the event that tells of its change, and what it is where it is not set."""
+NO_NODES = ("UnAvailableLoadBalancer", "There are no available nodes for LoadBalancer")
 
 
 def wants_balancer(service: Object) -> bool:
@@ -70,6 +79,34 @@ def wanted_spec(service: Object) -> Object:
              "sessionAffinityConfig", "externalTrafficPolicy", "healthCheckNodePort", "ipFamilies", "ipFamilyPolicy",
              "loadBalancerClass", "allocateLoadBalancerNodePorts")  # fmt: skip
     return {part: spec.get(part) for part in parts} | {"annotations": meta.get("annotations"), "uid": uid_of(service)}
+
+
+def change(old: Object, new: Object) -> tuple[str, str] | None:
+    """Return (reason, message) of the event that tells what of a service changed for its balancer, None for nothing."""
+    if wants_balancer(old) != wants_balancer(new):
+        return "Type", f"{_part(old, 'type')} -> {_part(new, 'type')}"
+    if not wants_balancer(new):
+        return None
+    for part, (reason, unset) in _TOLD.items():
+        before, after = _part(old, part, unset), _part(new, part, unset)
+        if before != after:
+            return reason, _external_ips(before, after) if part == "externalIPs" else f"{_go(before)} -> {_go(after)}"
+    return None
+
+
+def _part(service: Object, part: str, unset: Any = "") -> Any:
+    return (service.get("spec") or {}).get(part) or unset
+
+
+def _external_ips(before: list[str], after: list[str]) -> str:
+    if len(before) != len(after):
+        return f"Count: {len(before)} -> {len(after)}"
+    return f"Added: {next(address for address, was in zip(after, before, strict=True) if address != was)}"
+
+
+def _go(value: Any) -> str:
+    """Return a list or a plain value as Go prints it."""
+    return f"[{' '.join(value)}]" if isinstance(value, list) else str(value)
 
 
 def claim(service: Object) -> list[Action]:
@@ -126,6 +163,7 @@ class Service(Plugin):
         self._cluster = settings.cluster_name
         self._recorder = EventRecorder(self.client, self.context.clock, "service-controller")
         self._made_from: dict[str, Object] = {}
+        self._made_for: dict[str, Object] = {}
         self._sent_to: dict[str, list[str]] = {}
         self._loop = ReconcileLoop(
             self.context.name,
@@ -141,7 +179,7 @@ class Service(Plugin):
         self._balancers: LoadBalancers = cloud.load_balancers
         self._services = self.informers.informer(SERVICES)
         self._nodes = self.informers.informer(NODES)
-        self._services.add_handler(self._seen, lambda _old, new: self._seen(new), self._loop.enqueue)
+        self._services.add_handler(self._seen, self._changed, self._loop.enqueue)
         self._nodes.add_handler(self._nodes_changed, self._node_changed, self._nodes_changed)
         return self._loop
 
@@ -152,6 +190,12 @@ class Service(Plugin):
     def _seen(self, service: Object) -> None:
         if wants_balancer(service) or has_finalizer(service):
             self._loop.enqueue(service)
+
+    def _changed(self, old: Object, new: Object) -> None:
+        told = None if is_being_deleted(new) else change(old, new)
+        if told is not None:
+            self._recorder.event(new, "Normal", *told)
+        self._seen(new)
 
     def _node_changed(self, old: Object, new: Object) -> None:
         provider_ids = [(node.get("spec") or {}).get("providerID") for node in (old, new)]
@@ -164,6 +208,9 @@ class Service(Plugin):
 
     def _sync(self, key: str) -> None:
         service = self._services.get(*split_key(key))
+        held = self._made_for.get(key)
+        if held is not None and uid_of(held) != uid_of(service or {}):
+            self._delete_lost(key, held)
         if service is None:
             self._forget(key)
         elif wants_balancer(service):
@@ -172,8 +219,8 @@ class Service(Plugin):
             self._delete(key, service)
 
     def _forget(self, key: str) -> None:
-        self._made_from.pop(key, None)
-        self._sent_to.pop(key, None)
+        for known in (self._made_from, self._made_for, self._sent_to):
+            known.pop(key, None)
 
     def _ensure(self, key: str, service: Object) -> None:
         """Make the balancer, or bring it up to date; do nothing if neither service nor nodes ask for that."""
@@ -189,8 +236,7 @@ class Service(Plugin):
         )
         perform(self.client, self._recorder, claim(service))
         if not nodes:
-            text = "There are no available nodes for LoadBalancer"
-            self._recorder.event(service, "Warning", "UnAvailableLoadBalancer", text)
+            self._recorder.event(service, "Warning", *NO_NODES)
         try:
             balancer = self._balancers.ensure(self._cluster, service, nodes)
         except ImplementedElsewhere:
@@ -200,7 +246,7 @@ class Service(Plugin):
         except HyperkubeError as error:
             self._failed(service, f"failed to ensure load balancer: {error}", error)
         perform(self.client, self._recorder, ensured(service, balancer))
-        self._made_from[key], self._sent_to[key] = wanted, names
+        self._made_from[key], self._made_for[key], self._sent_to[key] = wanted, service, names
 
     def _update(self, key: str, service: Object, nodes: list[Object]) -> None:
         """Tell an existing balancer of other nodes."""
@@ -210,13 +256,19 @@ class Service(Plugin):
                 self._balancers.update(self._cluster, service, nodes)
             else:
                 self._balancers.ensure(self._cluster, service, nodes)
+        except ImplementedElsewhere:
+            self._sent_to[key] = names
+            return
         except ApiError:
             raise
         except HyperkubeError as error:
             text = f"Error updating load balancer with new hosts [{' '.join(names)}]: {error}"
             self._recorder.event(service, "Warning", "UpdateLoadBalancerFailed", text)
             raise NotYet(text) from error
-        self._recorder.event(service, "Normal", "UpdatedLoadBalancer", "Updated load balancer with new hosts")
+        if nodes:
+            self._recorder.event(service, "Normal", "UpdatedLoadBalancer", "Updated load balancer with new hosts")
+        else:
+            self._recorder.event(service, "Warning", *NO_NODES)
         self._sent_to[key] = names
 
     def _delete(self, key: str, service: Object) -> None:
@@ -231,6 +283,21 @@ class Service(Plugin):
         except HyperkubeError as error:
             self._failed(service, f"failed to delete load balancer: {error}", error)
         perform(self.client, self._recorder, released(service))
+        self._forget(key)
+
+    def _delete_lost(self, key: str, service: Object) -> None:
+        """Give back the balancer of a service that went without waiting for that: its finalizer was taken off."""
+        self._recorder.event(service, "Normal", "DeletingLoadBalancer", "Deleting load balancer")
+        try:
+            self._balancers.ensure_deleted(self._cluster, service)
+        except ImplementedElsewhere:
+            self._forget(key)
+            return
+        except HyperkubeError as error:
+            text = f"Error deleting load balancer: {error}"
+            self._recorder.event(service, "Warning", "DeleteLoadBalancerFailed", text)
+            raise NotYet(text) from error
+        self._recorder.event(service, "Normal", "DeletedLoadBalancer", "Deleted load balancer")
         self._forget(key)
 
     def _failed(self, service: Object, why: str, error: HyperkubeError) -> NoReturn:

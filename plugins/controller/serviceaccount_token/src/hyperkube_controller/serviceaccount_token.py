@@ -19,7 +19,16 @@ from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds.resources import SECRETS, SERVICE_ACCOUNTS
 from hyperkube.machinery.errors import NotFound, UsageError
-from hyperkube.machinery.objects import Object, annotations_of, key_of, metadata, name_of, namespace_of, split_key, uid_of
+from hyperkube.machinery.objects import (
+    Object,
+    annotations_of,
+    key_of,
+    metadata,
+    name_of,
+    namespace_of,
+    split_key,
+    uid_of,
+)
 from hyperkube.machinery.record import Record
 from hyperkube.plugin import Plugin
 

@@ -114,8 +114,8 @@ class TaintEviction(Plugin):
         if left is None:
             self._cancel(pod, key)
             return None
-        # What counts is when the first taint was seen. Another taint or toleration may bring the end nearer; none begins
-        # the time anew, nor puts the end off.
+        # What counts is when the first taint was seen. Another taint or toleration may bring the end nearer; none
+        # begins the time anew, nor puts the end off.
         now = self.context.clock.monotonic()
         since, end = self._scheduled.get(key, (now, now + left))
         end = min(end, since + left)
