@@ -66,9 +66,10 @@ def test_it_goes_with_its_certificate():
     assert rig.client.objects(CERTIFICATE_SIGNING_REQUESTS) == []
 
 
-def test_an_approved_one_waits_for_its_signer():
+@pytest.mark.parametrize("condition", ["Approved", "example.com/Reviewed"])
+def test_one_that_was_approved_or_looked_at_waits(condition):
     rig = ControllerRig(Csrcleaner)
-    rig.client.seed(CERTIFICATE_SIGNING_REQUESTS, csr("Approved"))
+    rig.client.seed(CERTIFICATE_SIGNING_REQUESTS, csr(condition))
     rig.settle()
 
     rig.advance(100 * HOUR)

@@ -28,14 +28,15 @@ def ends(csr: Object) -> datetime | None:
     """Return when a request is to go, or None if only a change of it can tell."""
     issued = requests.certificate_of(csr)
     times: list[datetime] = []
-    for entry in (csr.get("status") or {}).get("conditions") or []:
+    conditions = (csr.get("status") or {}).get("conditions") or []
+    for entry in conditions:
         since = entry.get("lastUpdateTime")
         final = entry.get("type") in {"Denied", "Failed"} or (entry.get("type") == "Approved" and issued)
         if since and final and entry.get("status", "True") == "True":
             times.append(parse_time(since) + ANSWERED)
     if issued and (expiry := _expiry(issued)) is not None:
         times.append(expiry)
-    if not requests.is_decided(csr) and not issued and not requests.has_failed(csr):
+    if not conditions:
         times.append(parse_time(metadata(csr)["creationTimestamp"]) + PENDING)
     return min(times, default=None)
 
