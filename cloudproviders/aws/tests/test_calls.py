@@ -1,4 +1,4 @@
-"""What Amazon answers, as the hook names it; and that credentials are told to nobody."""
+"""What Amazon answers, as the hook names it; and that no message has credentials in it."""
 
 import pytest
 from hyperkube_cloud.aws.calls import Calls, Refused

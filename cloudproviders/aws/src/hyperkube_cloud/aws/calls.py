@@ -49,7 +49,7 @@ class Calls:
 
         Raises:
             CloudThrottled: too many calls.
-            CloudUnavailable: Amazon cannot be reached, fails, or lets nobody in.
+            CloudUnavailable: Amazon cannot be reached, fails, or refuses the credentials.
             Refused: this one call was refused.
         """
         from botocore.exceptions import BotoCoreError, ClientError

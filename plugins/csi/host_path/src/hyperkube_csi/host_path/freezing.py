@@ -27,6 +27,6 @@ def frozen(stack: ExitStack, image: Path) -> None:
     except OSError as error:
         if error.errno != errno.EBUSY:
             raise
-        fcntl.ioctl(folder, _THAW, 0)  # whoever froze it was killed before it was done: the shelf is locked by us
+        fcntl.ioctl(folder, _THAW, 0)  # a process that was killed left it frozen: the shelf is locked by us
         fcntl.ioctl(folder, _FREEZE, 0)
     stack.callback(fcntl.ioctl, folder, _THAW, 0)

@@ -25,7 +25,7 @@ _GRACE_SECONDS = 1.0
 
 
 class CriServer:
-    """Serves a runtime on a socket that only its owner may use: whoever may, is root on this node."""
+    """Serves a runtime on a socket that only its owner may use: its clients are as good as root on this node."""
 
     def __init__(self, runtime: Runtime, endpoint: str, clock: Clock) -> None:
         """Prepare; nothing is opened before `start`.

@@ -1,4 +1,4 @@
-"""The server of streams: a call of CRI returns a URL with a token, which whoever knows it may use once, and soon.
+"""The server of streams: a call of CRI returns a URL with a token, which may be used once, and soon.
 
 Source: kubernetes ``staging/src/k8s.io/cri-streaming/pkg/streaming/server.go``, ``request_cache.go``.
 """

@@ -73,7 +73,7 @@ def _driver_server(driver: CsiCalls, socket: Path) -> GrpcServer:
     for name in (IDENTITY, CONTROLLER, NODE):
         service = schema.service(name)
         server.add_service(service, {method: _handler(driver, name, method) for method in service.methods})
-    before = os.umask(0o077)  # whoever may call a driver may do with volumes what he likes
+    before = os.umask(0o077)  # a client of a driver may do anything to its volumes
     try:
         server.listen(str(socket))
     finally:

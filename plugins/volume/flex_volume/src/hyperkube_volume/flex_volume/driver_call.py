@@ -27,7 +27,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)?")
 
 
 class CallNotSupported(HyperkubeError):
-    """The driver leaves this step to whoever asks."""
+    """The driver leaves this step to its caller."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -199,7 +199,7 @@ class FlexVolumes:
         return request.path
 
     def teardown(self, mounted: MountedVolume) -> None:
-        """Unmount the pod's folder by whoever mounted it."""
+        """Unmount the pod's folder, by its driver if that mounted it."""
         marker = _marker(mounted.path)
         if marker.exists() and Path(mounted.path).is_dir():
             name = marker.read_text(encoding="utf-8")
