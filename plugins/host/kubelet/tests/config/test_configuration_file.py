@@ -83,6 +83,7 @@ def test_fields_are_flags_by_other_names(tmp_path, caplog):
     assert found.node.thresholds == (
         Threshold("memory.available", Amount(1 << 30), 0.0, reclaim),
         Threshold("memory.available", Amount(2 << 30), 90.0, reclaim),
+        Threshold("allocatableMemory.available", Amount(1 << 30), 0.0, reclaim),
     )
     assert (found.images.gc_high_percent, found.images.gc_low_percent, found.images.max_parallel) == (70, 60, 4)
     assert (found.images.gc_max_age_seconds, found.images.verification_allowlist) == (360000.0, ("registry.test/app",))

@@ -11,7 +11,7 @@ import importlib
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import ModuleType
 
@@ -98,8 +98,9 @@ class Reloader:
     def _take_out(self) -> dict[str, ModuleType]:
         """Forget the modules that come from the folder, so that they are imported anew; return them."""
         found = {name: module for name, module in list(sys.modules.items()) if self._is_ours(module)}
-        for name in found:
+        for name, module in found.items():
             del sys.modules[name]
+            _forget_bytecode(module)
         importlib.invalidate_caches()
         return found
 
@@ -152,9 +153,17 @@ def _one_line(error: BaseException) -> str:
     return " ".join(text.split())
 
 
+def _forget_bytecode(module: ModuleType) -> None:
+    """Remove bytecode: it counts as current where the source changed within a second and kept its length."""
+    cached = getattr(module, "__cached__", None)
+    if cached:
+        with suppress(OSError):  # of a folder that is another user's: then it was not written by us either
+            Path(cached).unlink(missing_ok=True)
+
+
 @contextmanager
 def _no_bytecode() -> Iterator[None]:
-    """Write no bytecode: it is taken for current where the source changed twice in a second and kept its length."""
+    """Write no bytecode, for the same reason."""
     before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     try:
         yield

@@ -23,6 +23,7 @@ SERVERS = MappingProxyType(
         "authz": ("apiserver",),
         "cloud": ("controller-manager",),
         "controller": ("controller-manager",),
+        "csi": ("controller-manager", "kubelet"),
         "network": ("kubelet",),
         "proxier": ("proxy",),
         "runtime": ("kubelet",),
