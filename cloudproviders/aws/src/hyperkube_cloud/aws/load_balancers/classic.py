@@ -13,10 +13,10 @@ from hyperkube_cloud.aws.calls import Calls, Refused
 from hyperkube_cloud.aws.config import AwsConfig
 from hyperkube_cloud.aws.instances import AwsInstances, Machine
 from hyperkube_cloud.aws.load_balancers import annotations as asked
-from hyperkube_cloud.aws.load_balancers.names import SERVICE_TAG, balancer_name, service_name
+from hyperkube_cloud.aws.load_balancers.names import balancer_name, service_name, status_of, tags_of
+from hyperkube_cloud.aws.load_balancers.places import Places
 from hyperkube_cloud.aws.load_balancers.security_groups import Rule, SecurityGroups, fragmentation
-from hyperkube_cloud.aws.load_balancers.subnets import Subnets
-from hyperkube_cloud.aws.tags import as_list, as_map, belongs, owned_by
+from hyperkube_cloud.aws.tags import as_list
 
 from hyperkube.hookspecs.cloud import CloudFailed
 from hyperkube.machinery.objects import Object
@@ -25,48 +25,18 @@ PROXY_PROTOCOL = "k8s-proxyprotocol-enabled"
 Balancer = Mapping[str, Any]
 
 
-def status_of(dns_name: str) -> Object:
-    """Return ``status.loadBalancer`` of a balancer with that name, empty until Amazon has given it one."""
-    return {"ingress": [{"hostname": dns_name}]} if dns_name else {}
-
-
 def group_name(service: Object) -> str:
     """Return the name of the security group that a balancer has of its own."""
     return f"k8s-elb-{balancer_name(service)}"
-
-
-class Network:
-    """Which VPC a balancer is in."""
-
-    def __init__(self, calls: Calls, config: AwsConfig, cluster: str) -> None:
-        self._calls, self._config, self._cluster = calls, config, cluster
-
-    def vpc(self, machines: Sequence[Machine]) -> str:
-        """Return the VPC of the configuration, of the machines, or of the cluster's subnets.
-
-        Raises:
-            CloudFailed: it cannot be told.
-        """
-        if self._config.vpc:
-            return self._config.vpc
-        for machine in machines:
-            if machine.get("VpcId"):
-                return str(machine["VpcId"])
-        subnets = self._calls.pages("ec2", "describe_subnets", "Subnets")
-        found = {str(each["VpcId"]) for each in subnets if belongs(as_map(each.get("Tags")), self._cluster)}
-        if len(found) != 1:
-            raise CloudFailed(f"cannot tell the VPC of cluster {self._cluster!r}: give VPC in --cloud-config")
-        return found.pop()
 
 
 class ClassicBalancers:
     """Classic ELBs of a cluster's Services."""
 
     def __init__(self, calls: Calls, config: AwsConfig, instances: AwsInstances, cluster: str) -> None:
-        self._calls, self._config, self._instances, self._cluster = calls, config, instances, cluster
+        self._calls, self._config, self._cluster = calls, config, cluster
         self._groups = SecurityGroups(calls, cluster)
-        self._subnets = Subnets(calls, config, cluster)
-        self._network = Network(calls, config, cluster)
+        self._places = Places(calls, config, instances, cluster)
 
     def get(self, service: Object) -> Object | None:
         """Return the balancer's status, None if there is none."""
@@ -80,20 +50,17 @@ class ClassicBalancers:
             CloudFailed: the Service asks for what Amazon does not have.
         """
         asked.check(service)
-        machines = self._instances.machines(asked.selected(service, nodes))
-        vpc = self._network.vpc(machines)
-        internal = asked.is_internal(service)
-        subnets = self._subnets.of_balancer(vpc, internal=internal, asked_for=asked.names(service, "subnets"))
-        groups = self._balancer_groups(service, vpc)
+        place = self._places.of(service, nodes)
+        groups = self._balancer_groups(service, place.vpc)
         name = balancer_name(service)
         balancer = self._find(name)
-        if balancer is not None and (balancer.get("Scheme") == "internal") != internal:
+        if balancer is not None and (balancer.get("Scheme") == "internal") != place.internal:
             self._elb("delete_load_balancer", LoadBalancerName=name)
             balancer = None
         if balancer is None:
-            self._create(service, subnets, groups, internal=internal)
+            self._create(service, place.subnets, groups, internal=place.internal)
             balancer = self._needed(name)
-        self._attach(name, balancer, subnets, groups)
+        self._attach(name, balancer, place.subnets, groups)
         self._listen(name, balancer, asked.listeners(service))
         self._set_proxy_protocol(name, balancer, service)
         self._set_health_check(name, balancer, asked.health_check(service))
@@ -102,8 +69,8 @@ class ClassicBalancers:
             LoadBalancerName=name,
             LoadBalancerAttributes=asked.attributes(service),
         )
-        self._register(name, balancer, machines)
-        self._admit(groups[0], machines)
+        self._register(name, balancer, place.machines)
+        self._admit(groups[0], place.machines)
         return status_of(self._needed(name).get("DNSName", ""))
 
     def update(self, service: Object, nodes: Sequence[Object]) -> None:
@@ -114,7 +81,7 @@ class ClassicBalancers:
         """
         name = balancer_name(service)
         balancer = self._needed(name)
-        machines = self._instances.machines(asked.selected(service, nodes))
+        machines = self._places.machines(service, nodes)
         self._register(name, balancer, machines)
         self._admit(balancer["SecurityGroups"][0], machines)
 
@@ -147,16 +114,12 @@ class ClassicBalancers:
             return [self._config.elb_security_group, *extra]
         name = balancer_name(service)
         text = f"Security group for Kubernetes ELB {name} ({service_name(service)})"
-        group = self._groups.ensure(group_name(service), text, vpc, self._tags(service))
+        group = self._groups.ensure(group_name(service), text, vpc, tags_of(service, self._cluster))
         ranges = asked.source_ranges(service)
         ports = {row.port for row in asked.listeners(service)}
         rules = {Rule("tcp", port, port, each) for port in ports for each in ranges} | fragmentation(ranges)
         self._groups.set_rules(group, rules)
         return [group, *extra]
-
-    def _tags(self, service: Object) -> dict[str, str]:
-        own = {SERVICE_TAG: service_name(service), **owned_by(self._cluster)}
-        return {**asked.additional_tags(service), **own}
 
     def _create(self, service: Object, subnets: list[str], groups: list[str], *, internal: bool) -> None:
         self._elb(
@@ -165,7 +128,7 @@ class ClassicBalancers:
             Listeners=[_listener(each) for each in asked.listeners(service)],
             Subnets=subnets,
             SecurityGroups=groups,
-            Tags=as_list(self._tags(service)),
+            Tags=as_list(tags_of(service, self._cluster)),
             **({"Scheme": "internal"} if internal else {}),
         )
 

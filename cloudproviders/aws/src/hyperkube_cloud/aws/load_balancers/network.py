@@ -15,10 +15,16 @@ from hyperkube_cloud.aws.calls import Calls, Refused
 from hyperkube_cloud.aws.config import AwsConfig
 from hyperkube_cloud.aws.instances import AwsInstances, Machine
 from hyperkube_cloud.aws.load_balancers import annotations as asked
-from hyperkube_cloud.aws.load_balancers.classic import Network, status_of
-from hyperkube_cloud.aws.load_balancers.names import SERVICE_TAG, balancer_name, service_name, target_group_name
+from hyperkube_cloud.aws.load_balancers.names import (
+    SERVICE_TAG,
+    balancer_name,
+    service_name,
+    status_of,
+    tags_of,
+    target_group_name,
+)
+from hyperkube_cloud.aws.load_balancers.places import Places
 from hyperkube_cloud.aws.load_balancers.security_groups import Rule, SecurityGroups, fragmentation
-from hyperkube_cloud.aws.load_balancers.subnets import Subnets
 from hyperkube_cloud.aws.tags import as_list, as_map, owned_by
 
 from hyperkube.hookspecs.cloud import CloudFailed
@@ -102,10 +108,9 @@ class NetworkBalancers:
     """NLBs of a cluster's Services."""
 
     def __init__(self, calls: Calls, config: AwsConfig, instances: AwsInstances, cluster: str) -> None:
-        self._calls, self._config, self._instances, self._cluster = calls, config, instances, cluster
+        self._calls, self._config, self._cluster = calls, config, cluster
         self._groups = SecurityGroups(calls, cluster)
-        self._subnets = Subnets(calls, config, cluster)
-        self._network = Network(calls, config, cluster)
+        self._places = Places(calls, config, instances, cluster)
 
     def get(self, service: Object) -> Object | None:
         """Return the balancer's status, None if there is none."""
@@ -119,23 +124,20 @@ class NetworkBalancers:
             CloudFailed: the Service asks for what Amazon does not have.
         """
         asked.check(service)
-        machines = self._instances.machines(asked.selected(service, nodes))
-        vpc = self._network.vpc(machines)
-        internal = asked.is_internal(service)
-        subnets = self._subnets.of_balancer(vpc, internal=internal, asked_for=asked.names(service, "subnets"))
+        place = self._places.of(service, nodes)
         balancer = self._find(service)
-        if balancer is not None and (balancer["Scheme"] == "internal") != internal:
+        if balancer is not None and (balancer["Scheme"] == "internal") != place.internal:
             self._delete(service, balancer)
             balancer = None
         if balancer is None:
-            balancer = self._create(service, subnets, internal=internal)
+            balancer = self._create(service, place.subnets, internal=place.internal)
         self._set_attributes(balancer, service)
-        groups = {row.group: self._target_group(service, row, vpc) for row in ports(service)}
+        groups = {row.group: self._target_group(service, row, place.vpc) for row in ports(service)}
         self._listen(balancer, service, groups)
         for arn in groups.values():
-            self._register(arn, machines)
+            self._register(arn, place.machines)
         self._drop_groups(service, keep=set(groups.values()))
-        self._admit(service, machines, self._ranges(subnets))
+        self._admit(service, place.machines, self._ranges(place.subnets))
         return status_of(balancer.get("DNSName", ""))
 
     def update(self, service: Object, nodes: Sequence[Object]) -> None:
@@ -147,7 +149,7 @@ class NetworkBalancers:
         balancer = self._find(service)
         if balancer is None:
             raise CloudFailed(f"Load balancer not found: {balancer_name(service)}")
-        machines = self._instances.machines(asked.selected(service, nodes))
+        machines = self._places.machines(service, nodes)
         for group in self._groups_of(service):
             self._register(group["TargetGroupArn"], machines)
         self._admit(service, machines, self._ranges([zone["SubnetId"] for zone in balancer["AvailabilityZones"]]))
@@ -175,15 +177,11 @@ class NetworkBalancers:
             Name=balancer_name(service),
             Type="network",
             Scheme="internal" if internal else "internet-facing",
-            Tags=as_list(self._tags(service)),
+            Tags=as_list(tags_of(service, self._cluster)),
             **where,
         )
         found: Balancer = made["LoadBalancers"][0]
         return found
-
-    def _tags(self, service: Object) -> dict[str, str]:
-        own = {SERVICE_TAG: service_name(service), **owned_by(self._cluster)}
-        return {**asked.additional_tags(service), **own}
 
     def _set_attributes(self, balancer: Balancer, service: Object) -> None:
         crosses = asked.of(service, "cross-zone-load-balancing-enabled", "false")
@@ -203,7 +201,7 @@ class NetworkBalancers:
                 Port=row.node_port,
                 VpcId=vpc,
                 TargetType="instance",
-                Tags=as_list(self._tags(service)),
+                Tags=as_list(tags_of(service, self._cluster)),
                 **row.check,
             )
             return str(made["TargetGroups"][0]["TargetGroupArn"])

@@ -139,7 +139,7 @@ class FlexVolumes:
             return
         Path(request.path).mkdir(mode=0o750, parents=True, exist_ok=True)
         spec = request.spec
-        options = self._options(spec, secret=self._secret(request))
+        options = self._options(spec, secret=_secret(spec.volume[SOURCE], request))
         try:
             self._driver(spec.volume).call("mountdevice", request.path, request.device, options)
         except CallNotSupported:
@@ -188,7 +188,7 @@ class FlexVolumes:
         marker.write_text(driver.name, encoding="utf-8")  # first: what is mounted must be unmounted by its driver
         made = options_of(
             spec.volume[SOURCE], name=spec.name, read_only=read_only, pod=request.pod,
-            fs_group=request.fs_group, secret=self._pods_secret(request),
+            fs_group=request.fs_group, secret=_secret(spec.volume[SOURCE], request),
         )  # fmt: skip
         try:
             driver.call("mount", request.path, made)
@@ -235,19 +235,14 @@ class FlexVolumes:
     def _options(self, spec: VolumeSpec, secret: Object | None = None) -> str:
         return options_of(spec.volume[SOURCE], name=spec.name, read_only=spec.read_only, secret=secret)
 
-    def _secret(self, request: DeviceRequest) -> Object | None:
-        reference: Mapping[str, Any] = request.spec.volume[SOURCE].get("secretRef") or {}
-        if not reference.get("name"):
-            return None
-        namespace = str(reference.get("namespace") or namespace_of(request.pod))
-        return request.get_secret(namespace, str(reference["name"]))
 
-    def _pods_secret(self, request: VolumeRequest) -> Object | None:
-        reference: Mapping[str, Any] = request.volume[SOURCE].get("secretRef") or {}
-        if not reference.get("name"):
-            return None
-        namespace = str(reference.get("namespace") or namespace_of(request.pod))
-        return request.get_secret(namespace, str(reference["name"]))
+def _secret(source: Mapping[str, Any], request: DeviceRequest | VolumeRequest) -> Object | None:
+    """Return the secret that a volume's source names, None if it names none."""
+    reference: Mapping[str, Any] = source.get("secretRef") or {}
+    if not reference.get("name"):
+        return None
+    namespace = str(reference.get("namespace") or namespace_of(request.pod))
+    return request.get_secret(namespace, str(reference["name"]))
 
 
 def _marker(path: str) -> Path:
