@@ -6,8 +6,8 @@ import re
 import shlex
 from textwrap import indent
 
-import flag_reference
 import pytest
+import server_reference
 from hyperkube_command.plugins.new import families, planned
 from workspace import ROOT
 
@@ -123,8 +123,17 @@ def flags_of(word):
     return found
 
 
-def test_the_reference_of_flags_is_current():
-    assert flag_reference.PATH.read_text() == flag_reference.render(), "run ./dev docs"
+def test_the_pages_of_the_servers_are_current():
+    for path, text in server_reference.pages().items():
+        assert path.read_text() == text, f"{path.name}: run ./dev docs"
+
+
+@pytest.mark.parametrize("word", servers())
+def test_each_server_has_a_page_with_all_its_flags(word):
+    command = server_command(word)
+    page = (ROOT / "docs" / "reference" / f"{command.name}.md").read_text()
+
+    assert [flag.name for flag in command.all_flags() if f"`--{flag.name}`" not in page] == []
 
 
 def test_the_paths_of_where_is_what_exist():
