@@ -25,9 +25,12 @@ from servers_under_load import (  # type: ignore[import-not-found]  # the same
     api_server,
     bare,
     install_uvicorn,
+    mean,
     running,
 )
 
+BARE = "uvicorn"
+TURN, TURNS = 1, 3
 HERE = Path(__file__).resolve().parents[2]
 
 
@@ -50,14 +53,18 @@ def started(programs: Path, stack: ExitStack) -> tuple[Path, Served]:
 
 
 def measured(row: Row, servers: dict[str, tuple[Path, Served]]) -> dict[str, tuple[float, float]]:
-    """Ask each server, then bare uvicorn; return CPU in microseconds and the share of uvicorn's rate."""
+    """Ask each server and bare uvicorn in turns; return CPU in microseconds and the share of uvicorn's rate."""
     answered = row.ask.path if row.ask.method == "GET" else f"{ROOT}/pods/seed-000"
     answers = [server.send("GET", answered, accept=row.ask.accept)[1] for _, server in servers.values()]
-    loads: dict[str, Measured] = {name: server.load(row.ask) for name, (_, server) in servers.items()}
     folder, _ = next(iter(servers.values()))
+    turns: dict[str, list[Measured]] = defaultdict(list)
     with bare(folder, answers[0]) as alone:
-        base = alone.load(row.ask)
-    return {name: (load.cpu, load.rate / base.rate) for name, load in loads.items()}
+        for _ in range(TURNS):
+            for name, (_, server) in servers.items():
+                turns[name].append(server.load(row.ask, TURN))
+            turns[BARE].append(alone.load(row.ask, TURN))
+    base = mean(turns.pop(BARE))
+    return {name: (mean(loads).cpu, mean(loads).rate / base.rate) for name, loads in turns.items()}
 
 
 def compare(commit: str, rounds: int, only: list[str]) -> None:

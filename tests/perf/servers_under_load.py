@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import IO
 
 from hyperkube_testing.peers.ports import free_port
@@ -80,6 +81,13 @@ class Measured:
     p50: float
     p99: float
     cpu: float
+
+
+def mean(turns: list[Measured]) -> Measured:
+    """Return the mean of several loads of the same length; the CPU is that of a request of all of them."""
+    rates = [turn.rate for turn in turns]
+    spent = sum(turn.rate * turn.cpu for turn in turns) / sum(rates)
+    return Measured(fmean(rates), fmean(turn.p50 for turn in turns), fmean(turn.p99 for turn in turns), spent)
 
 
 class Served:
