@@ -17,6 +17,7 @@ from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.users import UserInfo
 
 if TYPE_CHECKING:
+    from hyperkube_lib.serving.known_heads import Head
     from hyperkube_lib.serving.request_budget import RequestBudget
     from hyperkube_lib.serving.turns import Turns
 
@@ -36,6 +37,7 @@ class HttpRequest:
         user: set by the in-process transport only: who calls, past authentication.
         peer: the client's address and port.
         read: what the handler has read off the first line, kept from one look at the request to the next.
+        head: the header lines, when they were read before.
     """
 
     method: str
@@ -51,6 +53,7 @@ class HttpRequest:
     repeated: Mapping[str, Sequence[str]] | None = None
     budget: RequestBudget | None = None
     read: object = None
+    head: Head | None = None
 
     def lines(self) -> dict[str, Sequence[str]]:
         """Return the values of all headers, one per line: what says who acts may contain commas, and UTF-8.

@@ -114,7 +114,7 @@ class Connection(RequestReader):
             self._hold(data)
             return
         self._out, self._out_bytes = [], 0
-        self._read(data)
+        self._read(data, at_rest=self._current is None and not self._waiting)
         self._flush()
         self._out = None
 

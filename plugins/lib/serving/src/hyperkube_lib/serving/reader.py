@@ -15,6 +15,7 @@ from urllib.parse import unquote
 
 import httptools
 from hyperkube_lib.serving.exchange import HttpRequest, Response
+from hyperkube_lib.serving.known_heads import LONGEST, Head, Target
 from hyperkube_lib.serving.request_body import RequestBody
 from hyperkube_lib.serving.service import Incoming, Service
 from hyperkube_lib.serving.wire import plain, refusal, unknown_method
@@ -77,6 +78,8 @@ class RequestReader(asyncio.Protocol):
         self._since = service.now
         self._reading = True
         self._deaf = False
+        self._read_last: Incoming | None = None
+        self._longest = min(LONGEST, service.limits.max_head - _PIECE)
 
     # what is done with it
 
@@ -100,9 +103,15 @@ class RequestReader(asyncio.Protocol):
         """What came is no request."""
         raise NotImplementedError
 
-    def _read(self, data: bytes) -> None:
-        """Parse what came."""
+    def _read(self, data: bytes, *, at_rest: bool) -> None:
+        """Parse what came; `at_rest` when no request is under way."""
         in_head = self._incoming is None
+        # Between two requests the parser has no state, so that it may be passed over.
+        whole = at_rest and in_head and not self._head_bytes and data[:4] == b"GET " and len(data) <= self._longest
+        if whole and (known := self.service.heads.find(data)) is not None:
+            self._since = self.service.now
+            self._accept(self._again(*known))
+            return
         if in_head:
             self._head_bytes += len(data) + _PIECE
         else:
@@ -115,8 +124,32 @@ class RequestReader(asyncio.Protocol):
         if self._incoming is None:
             if self._head_bytes > self.service.limits.max_head:
                 self._refuse(plain(431, "431 Request Header Fields Too Large"))
+            elif whole and self._begun == 1 and not self._head_bytes:
+                self._learn(data)
         elif self._framing_left < 0:
             self._misread()
+        self._read_last = None
+
+    def _learn(self, data: bytes) -> None:
+        """Remember the lines of a request that was all of `data`."""
+        incoming = self._read_last
+        if incoming is not None and incoming.request.repeated is None:
+            self.service.heads.learn(data, incoming.request.headers, gzip=incoming.gzip)
+
+    def _again(self, target: Target, head: Head) -> Incoming:
+        """Return a request whose lines were read before."""
+        request = HttpRequest(
+            method="GET",
+            path=target.path,
+            raw_path=target.raw_path,
+            query_string=target.query,
+            headers=head.headers,
+            certificate=self._certificate,
+            peer=self._peer,
+            secure=self._secure,
+            head=head,
+        )
+        return Incoming(request, gzip=head.gzip)
 
     def _go_on(self, data: bytes, why: Exception, *, in_head: bool) -> None:
         """Read on behind upgrade requests that are passed over, or an unknown method; refuse everything else."""
@@ -244,7 +277,7 @@ class RequestReader(asyncio.Protocol):
                 self._stop(plain(400, "400 Bad Request"))
             token = headers["upgrade"].strip().lower()
             incoming.upgrade = token if token in UPGRADES else ""
-        self._incoming = incoming
+        self._incoming = self._read_last = incoming
         self._head_bytes = 0
         if method not in BODYLESS or "content-length" in headers or "transfer-encoding" in headers:
             self._expect_body(incoming)

@@ -19,6 +19,7 @@ from hyperkube_lib.serving.exchange import (
     StreamResponse,
     TakesTurns,
 )
+from hyperkube_lib.serving.known_heads import KnownHeads
 from hyperkube_lib.serving.limits import EdgeLimits
 from hyperkube_lib.serving.loop import EdgeLoop
 from hyperkube_lib.serving.request_body import RequestBody
@@ -106,6 +107,7 @@ class Service:
         self._turns: Turns | None = None
         if isinstance(handler, TakesTurns):
             self._turns, self._takes_turns = handler.turns, handler.takes_turns
+        self.heads = KnownHeads()
         self.connections: set[Connected] = set()
         self.draining = False
         self.refuse: Refuse | None = None

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from hyperkube_lib.watch_cache.cached_object import CachedObject
-from hyperkube_lib.watch_cache.watchers import Index
+from hyperkube_lib.watch_cache.watchers import Index, Predicate
 
 from hyperkube.storage.sorted_keys import SortedKeys
 
@@ -22,6 +22,17 @@ def by_field(path: str) -> IndexFunction:
 def by_owner(obj: CachedObject) -> tuple[str, ...]:
     """Index by the uids of the owner references."""
     return obj.owners
+
+
+def in_index(indexes: Mapping[str, IndexFunction], index: Index | None, matches: Predicate | None) -> Predicate | None:
+    """Return what tells whether an object has a value in an index and matches; None when nothing is asked."""
+    if index is None:
+        return matches
+    name, value = index
+    values_of = indexes[name]
+    if matches is None:
+        return lambda obj: value in values_of(obj)
+    return lambda obj: value in values_of(obj) and matches(obj)
 
 
 class ObjectTable:

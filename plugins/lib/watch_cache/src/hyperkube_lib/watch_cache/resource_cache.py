@@ -15,7 +15,7 @@ from hyperkube_lib.watch_cache.cached_object import CachedObject, Transform
 from hyperkube_lib.watch_cache.decoding import DamagedObject, Decoder, UnreadableKeys
 from hyperkube_lib.watch_cache.event_history import EventHistory, HistoryLimits
 from hyperkube_lib.watch_cache.listing import ListResult, cut_page
-from hyperkube_lib.watch_cache.object_table import IndexFunction, ObjectTable
+from hyperkube_lib.watch_cache.object_table import IndexFunction, ObjectTable, in_index
 from hyperkube_lib.watch_cache.watchers import (
     ADDED,
     DEFAULT_BUFFER,
@@ -32,7 +32,7 @@ from hyperkube_lib.watch_cache.watchers import (
 
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import ApiError, Expired, StorageReadError
-from hyperkube.storage.store import Compacted, KeyValue, RangeResult, StoreEvent, prefix_end
+from hyperkube.storage.store import Compacted, KeyValue, RangeResult, Store, StoreEvent, prefix_end
 
 ANY_REVISION = 0
 """Read whatever the cache has (``resourceVersion=0``)."""
@@ -49,6 +49,8 @@ logger = logging.getLogger("hyperkube.storage")
 
 class Source(Protocol):
     """What a resource's cache asks of the cache of the whole store."""
+
+    store: Store
 
     @property
     def applied(self) -> int:
@@ -150,6 +152,11 @@ class ResourceCache:
             raise error
         return self._objects.get(key)
 
+    def peek(self, key: str) -> CachedObject | None:
+        """Return what a consistent read of a key is answered with; None when that has to wait, or there is none."""
+        is_behind = not self.loaded or self._source.store.revision() > self.revision
+        return None if is_behind or self._unreadable else self._objects.get(key)
+
     def list(
         self,
         *,
@@ -224,7 +231,7 @@ class ResourceCache:
         self._source.wait_for(self, resource_version if from_state or not resource_version else ANY_REVISION)
         watch = CacheWatch(
             Scope(namespace, name, index),
-            self._predicate(index, matches),
+            in_index(self._indexes, index, matches),
             clock=self._clock,
             position=lambda: self.revision,
             forget=self._forget_watch,
@@ -365,15 +372,6 @@ class ResourceCache:
     def _only(self, objects: Sequence[CachedObject], index: Index | None) -> Sequence[CachedObject]:
         name, value = index or ("", "")
         return [obj for obj in objects if value in self._indexes[name](obj)] if index else objects
-
-    def _predicate(self, index: Index | None, matches: Predicate | None) -> Predicate | None:
-        if index is None:
-            return matches
-        name, value = index
-        values_of = self._indexes[name]
-        if matches is None:
-            return lambda obj: value in values_of(obj)
-        return lambda obj: value in values_of(obj) and matches(obj)
 
     def _replay(self, watch: CacheWatch, revision: int) -> Iterator[CacheEvent]:
         if revision < self._history.complete_from:

@@ -165,13 +165,18 @@ class Authentication:
 
     def remembered(self, request: HttpRequest) -> UserInfo | None:
         """Return the user of credentials that were checked a moment ago; never asks an authenticator."""
+        known = self.remembered_until(request)
+        return known[0] if known is not None else None
+
+    def remembered_until(self, request: HttpRequest) -> tuple[UserInfo, float] | None:
+        """Return the same user, and the monotonic second at which the credentials have to be checked again."""
         known = self._known.get(_cache_key(request))
         if known is None or self._is_proxied(request):
             return None
         user, until = known
         if user.name == ANONYMOUS and "sec-websocket-protocol" in request.headers:
             return None  # a token may stand there, which the key of the memory does not hold
-        return user if until > self._clock.monotonic() else None
+        return known if until > self._clock.monotonic() else None
 
     def _is_proxied(self, request: HttpRequest) -> bool:
         return bool(request.certificate) and any(name in request.headers for name in self._proxy_headers)

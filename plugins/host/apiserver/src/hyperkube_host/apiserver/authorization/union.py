@@ -99,7 +99,10 @@ class Authorization:
 
     def epoch(self) -> int:
         """Return the number that changes whenever a remembered decision may not count any more."""
-        return sum(epoch() for epoch in self._epochs)
+        number = 0
+        for epoch in self._epochs:  # a loop costs half of what a generator does, with every request
+            number += epoch()
+        return number
 
     def _ask(self, attributes: Attributes) -> Decision:
         if not attributes.is_resource and attributes.path in self._open_paths:

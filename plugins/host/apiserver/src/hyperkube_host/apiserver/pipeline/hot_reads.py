@@ -24,7 +24,7 @@ from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
 from hyperkube_host.apiserver.request.request_info import RequestInfo, parse
 from hyperkube_host.apiserver.rest import read
 from hyperkube_host.apiserver.rest.services import Services
-from hyperkube_host.apiserver.routes.metrics import RequestKey, RequestMetrics, key_of
+from hyperkube_host.apiserver.routes.metrics import RequestKey, RequestMetrics, RequestSeries, key_of
 from hyperkube_host.apiserver.serializer.encode import JSON_HEADER, NO_CACHE, Encoder
 from hyperkube_host.apiserver.serializer.negotiation import (
     ALL,
@@ -37,6 +37,7 @@ from hyperkube_host.apiserver.serializer.negotiation import (
 )
 from hyperkube_host.apiserver.serializer.path_errors import PathNotFound
 from hyperkube_lib.serving.exchange import HttpRequest, Response
+from hyperkube_lib.watch_cache.resource_cache import ResourceCache
 
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.dataclass import dataclass
@@ -51,6 +52,8 @@ LIST_MAX, ENCODED_MAX = 200, 50
 """Lists of more objects are made on a worker's thread; in other formats than JSON a first read encodes each of them."""
 
 _PLACES_MAX, _LONGEST_PATH = 4096, 1024
+_INDENTED = frozenset(("c", "W", "M"))
+"""How agents begin that may be curl, Wget and browsers."""
 
 
 def wanted_format(request: HttpRequest) -> Format | None:
@@ -83,15 +86,37 @@ class _Place:
         user: the last reader; None when it was not read yet, or its reads have to be authorized each time.
         epoch: of the authorizers that allowed it.
         flow: of that reader's requests for this place; None when requests are merely counted.
+        cache: holds the object under `cache_key`; None for lists.
     """
 
     info: RequestInfo
     target: Target
     generation: int
     key: RequestKey
+    cache: ResourceCache | None
+    cache_key: str
+    series: RequestSeries
     user: UserInfo | None = None
     epoch: int = 0
     flow: Flow | None = None
+
+
+@dataclass(slots=True, frozen=True)
+class _Reader:
+    """What header lines say of a plain read: who asks, until when that is known, and what for.
+
+    Attributes:
+        certificate: of the connection that it was found on: on another one the same lines may come from another user.
+        stored: the object is wanted as it is kept. Not for what may be curl, Wget or a browser: they get it indented.
+        audit_id: empty for one of the server's own.
+    """
+
+    certificate: tuple[bytes, ...]
+    user: UserInfo
+    until: float
+    wanted: Format
+    stored: bool
+    audit_id: str
 
 
 class HotReads:
@@ -121,14 +146,11 @@ class HotReads:
 
     def answer(self, request: HttpRequest) -> Response | None:
         """Answer a plain read, or return None."""
-        headers = request.headers
-        wanted = wanted_format(request)
-        if wanted is None:
+        started = self._clock.monotonic()
+        reader = self._reader(request, started)
+        if reader is None:
             return None
-        user = self._authentication.remembered(request)
-        if user is None or impersonates(headers):
-            return None
-        place = self._places.get(request.path)
+        user, place = reader.user, self._places.get(request.path)
         # A resource may have been removed, or be served anew, since the place was found.
         if place is None or place.generation != self._services.registry.generation:
             place = self._find(request.path)
@@ -142,39 +164,46 @@ class HotReads:
         # A read that is over at once takes no seat, but waits with all others once its level has none.
         if flow is not None and not (flow := self._current(flow, place, user)).has_free_seat():
             return None
-        started = self._clock.monotonic()
-        answer = self._object(request, place) if wanted is PLAIN else None
-        if answer is None:
-            answer = self._through_the_verb(request, place, user, wanted)
+        cached = place.cache.peek(place.cache_key) if reader.stored and place.cache is not None else None
+        if cached is not None:
+            answer: Response | None = Response(headers=[JSON_HEADER, NO_CACHE], body=cached.body + b"\n")
+        else:
+            answer = self._through_the_verb(request, place, user, reader.wanted)
         if answer is None:
             return None
-        answer.headers.append(("Audit-Id", headers.get("audit-id") or unique_id(self._random)))
+        answer.headers.append(("Audit-Id", reader.audit_id or unique_id(self._random)))
         if flow is not None:
             answer.headers += flow.headers
             flow.metrics.hot += 1
-        key = place.key if answer.status == place.key[-1] else (*place.key[:-1], answer.status)
-        self._metrics.count(key, self._clock.monotonic() - started)
+        series = place.series
+        if answer.status != place.key[-1]:
+            series = self._metrics.series((*place.key[:-1], answer.status))
+        series.add(self._clock.monotonic() - started)
         return answer
+
+    def _reader(self, request: HttpRequest, now: float) -> _Reader | None:
+        """Return what the header lines of a plain read say, as remembered with them where they are known; else None."""
+        if request.method != "GET" or request.query_string:
+            return None
+        head = request.head
+        known = head.read if head is not None else None
+        if isinstance(known, _Reader) and known.certificate is request.certificate and now < known.until:
+            return known
+        wanted, found = wanted_format(request), self._authentication.remembered_until(request)
+        headers = request.headers
+        if wanted is None or found is None or impersonates(headers):
+            return None
+        stored = wanted is PLAIN and headers.get("user-agent", "")[:1] not in _INDENTED
+        reader = _Reader(request.certificate, *found, wanted, stored, headers.get("audit-id", ""))
+        if head is not None:
+            head.read = reader
+        return reader
 
     def _current(self, flow: Flow, place: _Place, user: UserInfo) -> Flow:
         """Return the flow of a user's reads of a place, found again if the configuration has changed."""
         if self._flows is not None and flow.generation != self._flows.generation:
             flow = place.flow = self._flows.flow(place.info, user)
         return flow
-
-    def _object(self, request: HttpRequest, place: _Place) -> Response | None:
-        """Return the answer to the plainest read: one object that is there, as it is kept."""
-        storage = place.target.served.storage
-        if not place.info.name or storage is None or request.headers.get("user-agent", "")[:1] in {"c", "W", "M"}:
-            return None  # those may be curl, Wget and browsers, which get it indented
-        cache = storage.cache
-        if not cache.loaded:
-            return None
-        try:
-            cached = cache.get(place.target.namespace, place.target.name)
-        except ApiError:
-            return None
-        return Response(headers=[JSON_HEADER, NO_CACHE], body=cached.body + b"\n") if cached is not None else None
 
     def _through_the_verb(self, request: HttpRequest, place: _Place, user: UserInfo, wanted: Format) -> Response | None:
         storage = place.target.served.storage
@@ -212,7 +241,9 @@ class HotReads:
             return None
         if len(self._places) >= _PLACES_MAX:
             self._places.clear()
-        place = _Place(info, target, generation, key_of(info, 200))
+        cache, key = (served.storage.cache if info.name else None), key_of(info, 200)
+        where = cache.key(target.namespace, target.name) if cache is not None else ""
+        place = _Place(info, target, generation, key, cache, where, self._metrics.series(key))
         if len(path) <= _LONGEST_PATH:
             self._places[path] = place
         return place

@@ -6,12 +6,15 @@ Source of names: kubernetes apiserver ``pkg/endpoints/metrics/metrics.go``.
 from __future__ import annotations
 
 from bisect import bisect_left
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from hyperkube_host.apiserver.flowcontrol.max_in_flight import Limits
 from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.request.request_info import RequestInfo
 from hyperkube_lib.serving.exchange import Answer, Response, StreamResponse
+
+from hyperkube.machinery.dataclass import dataclass
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
@@ -29,6 +32,21 @@ def key_of(info: RequestInfo, code: int) -> RequestKey:
     return (info.verb.upper(), info.group, info.version, info.resource, info.subresource, scope, code)
 
 
+@dataclass(slots=True, eq=False)
+class RequestSeries:
+    """Requests of the same labels: how many, and into which buckets their times, in seconds, fall."""
+
+    total: int = 0
+    counts: list[int] = field(default_factory=lambda: [0] * (len(_BUCKETS) + 1))
+    seconds: float = 0.0
+
+    def add(self, seconds: float) -> None:
+        """Count one."""
+        self.total += 1
+        self.counts[bisect_left(_BUCKETS, seconds) if seconds > _BUCKETS[0] else 0] += 1
+        self.seconds += seconds
+
+
 class RequestMetrics:
     """Counts requests in plain dictionaries, written out only when they are asked for.
 
@@ -39,8 +57,7 @@ class RequestMetrics:
     def __init__(self, limits: Limits, registry: CollectorRegistry | None = None) -> None:
         self._limits = limits
         self._registry = registry
-        self._totals: dict[RequestKey, int] = {}
-        self._times: dict[RequestKey, tuple[list[int], float]] = {}
+        self._series: dict[RequestKey, RequestSeries] = {}
 
     def observe(self, request: ApiRequest, answer: Answer, seconds: float) -> None:
         """Count one answered request."""
@@ -48,25 +65,26 @@ class RequestMetrics:
         self.count(key_of(request.info, code), seconds)
 
     def count(self, key: RequestKey, seconds: float) -> None:
-        """Count one request by its labels; of watches the time says nothing."""
-        self._totals[key] = self._totals.get(key, 0) + 1
-        if key[0] == "WATCH":
-            return
-        times = self._times.get(key)
-        counts, total = times if times is not None else ([0] * (len(_BUCKETS) + 1), 0.0)
-        counts[bisect_left(_BUCKETS, seconds)] += 1
-        self._times[key] = (counts, total + seconds)
+        """Count one request by its labels."""
+        self.series(key).add(seconds)
+
+    def series(self, key: RequestKey) -> RequestSeries:
+        """Return where requests of these labels are counted."""
+        series = self._series.get(key)
+        return series if series is not None else self._series.setdefault(key, RequestSeries())
 
     def text(self) -> bytes:
         """Return all metrics in Prometheus' text format."""
         lines = ["# HELP apiserver_request_total Requests answered.", "# TYPE apiserver_request_total counter"]
-        lines += [f"apiserver_request_total{{{_labels(key)}}} {count}" for key, count in list(self._totals.items())]
+        found = list(self._series.items())
+        lines += [f"apiserver_request_total{{{_labels(key)}}} {series.total}" for key, series in found]
         lines += [
             "# HELP apiserver_request_duration_seconds Time to answer a request.",
             "# TYPE apiserver_request_duration_seconds histogram",
         ]
-        for key, (counts, total) in list(self._times.items()):
-            lines += _histogram(_labels(key), counts, total)
+        for key, series in found:
+            if key[0] != "WATCH":  # of which the time says nothing
+                lines += _histogram(_labels(key), series.counts, series.seconds)
         lines += [
             "# HELP apiserver_current_inflight_requests Requests under way.",
             "# TYPE apiserver_current_inflight_requests gauge",
