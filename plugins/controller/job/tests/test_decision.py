@@ -6,6 +6,8 @@ import pytest
 from hyperkube_controller.job.backoff import BackoffRecord
 from hyperkube_controller.job.decision import decide
 from hyperkube_controller.job.pods import COMPLETION_INDEX, FINALIZER
+from hyperkube_controller.job.tracking import counted, finished, track
+from hyperkube_lib.pod_control import Outcome
 
 from hyperkube.machinery.times import format_time
 
@@ -46,6 +48,19 @@ def indexed(*pairs):
     return [pod(position, phase, index=index) for position, (index, phase) in enumerate(pairs)]
 
 
+def tracked(given, have):
+    """The first of the two statuses that a sync writes, when all that was to be done to pods was done."""
+    decision = decide(given, have, NOW)
+    return track(decision, given, Outcome(len(decision.create), decision.delete), NOW)
+
+
+def ended(given, have):
+    """The second, when all pods lost their finalizer, with the events."""
+    first = tracked(given, have)
+    released = {each["metadata"]["uid"] for each in first.release}
+    return finished(given, first, counted(first.status, released), NOW)
+
+
 @pytest.mark.parametrize(
     ("given", "have", "created", "deleted"),
     [
@@ -68,9 +83,10 @@ def test_active_pods_follow_parallelism_and_completions(given, have, created, de
     decision = decide(given, have, NOW)
 
     assert (len(decision.create), len(decision.delete)) == (created, deleted)
-    assert "failed" not in decision.status
+    status = tracked(given, have).status
+    assert "failed" not in status
     assert (
-        decision.status.get("active", 0)
+        status.get("active", 0)
         == sum(not each["metadata"].get("deletionTimestamp") for each in have) + created - deleted
     )
 
@@ -134,8 +150,8 @@ def test_indexes_are_filled_from_the_lowest(given, have, created, deleted):
         pytest.param(
             job({"succeeded": 4}),
             pods("Succeeded"),
-            ("SuccessCriteriaMet", "CompletionsReached"),
-            id="waits-for-counting",
+            ("Complete", "CompletionsReached"),
+            id="counts-and-ends",
         ),
         pytest.param(
             job(
@@ -162,11 +178,11 @@ def test_indexes_are_filled_from_the_lowest(given, have, created, deleted):
     ],
 )
 def test_how_a_job_ends(given, have, expected):
-    decision = decide(given, have, NOW)
+    status, _ = ended(given, have)
 
-    conditions = [each for each in decision.status.get("conditions") or [] if each["type"] != "Suspended"]
+    conditions = [each for each in status.get("conditions") or [] if each["type"] != "Suspended"]
     assert ((conditions[-1]["type"], conditions[-1]["reason"]) if conditions else None) == expected
-    assert bool(decision.status.get("completionTime")) == (expected is not None and expected[0] == "Complete")
+    assert bool(status.get("completionTime")) == (expected is not None and expected[0] == "Complete")
 
 
 @pytest.mark.parametrize(
@@ -199,7 +215,7 @@ def test_how_a_job_ends(given, have, expected):
     ],
 )
 def test_each_pod_is_counted_once(status, have, listed, counted, released):
-    decision = decide(job(status), have, NOW)
+    decision = tracked(job(status), have)
 
     uncounted = decision.status["uncountedTerminatedPods"]
     assert (uncounted.get("succeeded", []), uncounted.get("failed", [])) == listed
@@ -208,7 +224,7 @@ def test_each_pod_is_counted_once(status, have, listed, counted, released):
 
 
 def test_not_more_than_500_pods_are_listed_at_a_time():
-    decision = decide(job(completions=900, parallelism=0), pods(*["Succeeded"] * 600), NOW)
+    decision = tracked(job(completions=900, parallelism=0), pods(*["Succeeded"] * 600))
 
     assert len(decision.status["uncountedTerminatedPods"]["succeeded"]) == 500
     assert len(decision.release) == 500
@@ -217,7 +233,7 @@ def test_not_more_than_500_pods_are_listed_at_a_time():
 def test_ready_and_terminating_pods_are_told_apart():
     have = [pod(0, "Running", ready=True), pod(1, "Running"), pod(2, "Running", deleted=True, ready=True)]
 
-    status = decide(job(), have, NOW).status
+    status = tracked(job(), have).status
 
     assert (status["active"], status["ready"], status["terminating"]) == (2, 1, 1)
 
@@ -229,18 +245,7 @@ def test_a_failure_makes_the_next_pod_wait():
     assert decision.again == 15
 
 
-def test_a_finished_job_lets_its_pods_go_and_is_not_touched_again():
-    status = {"conditions": [{"type": "Complete", "status": "True"}], "succeeded": 5}
-    given = job(status)
-
-    decision = decide(given, pods("Running"), NOW)
-
-    assert decision.status == given["status"]
-    assert [each["metadata"]["name"] for each in decision.release] == ["p0"]
-    assert decision.delete == decision.create == []
-
-
 def test_more_successes_than_asked_for_are_told():
-    decision = decide(job({"succeeded": 6}), [], NOW)
+    _, events = ended(job({"succeeded": 6}), [])
 
-    assert [event[1] for event in decision.events] == ["TooManySucceededPods", "Completed"]
+    assert [event[1] for event in events] == ["TooManySucceededPods", "Completed"]

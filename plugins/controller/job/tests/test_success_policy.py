@@ -24,6 +24,18 @@ from hyperkube_controller.job.success_policy import match_success_policy
             [{"succeededIndexes": "9"}, {"succeededCount": 1}], "0", "Matched rules at index 1", id="the-second-rule"
         ),
         pytest.param([{"succeededIndexes": "a-b"}], "0", "", id="unreadable-indexes"),
+        pytest.param([], "0", "", id="no-rules"),
+        pytest.param([{"succeededIndexes": ""}], "1-3", "", id="no-indexes-named"),
+        pytest.param([{"succeededCount": 4}], "", "", id="none-succeeded"),
+        pytest.param([{"succeededIndexes": "10-12,14-16"}], "1-3,5-7", "", id="indexes-beyond-the-completions"),
+        pytest.param([{"succeededIndexes": "2-4,8-12"}], "2-5,7-15", "Matched rules at index 0", id="in-part-beyond"),
+        pytest.param([{"succeededIndexes": "1-3,5-7"}], "2-4,6-8", "", id="overlap-at-first"),
+        pytest.param(
+            [{"succeededIndexes": "0-3,6-9", "succeededCount": 7}],
+            "1-9",
+            "Matched rules at index 0",
+            id="count-across-gaps",
+        ),
     ],
 )
 def test_the_first_rule_that_is_met_is_named(rules, succeeded, expected):

@@ -1,15 +1,21 @@
-"""The loop around the decisions: claims pods, writes the status first, then acts on the pods."""
+"""The loop around the decisions: claims pods, creates or deletes some, and writes the status in two steps.
+
+Pods come first, so that the status tells how many there are, and not how many there should be: a quota may refuse them.
+"""
 
 from __future__ import annotations
 
 from hyperkube_controller.job.backoff import NO_FAILURES, BackoffRecord
-from hyperkube_controller.job.decision import Decision, NewPod, decide
+from hyperkube_controller.job.decision import Decision, NewPod, decide, is_finished
 from hyperkube_controller.job.failed_indexes import failure_annotations, has_limit_per_index
+from hyperkube_controller.job.finalizer_expectations import FinalizerExpectations
 from hyperkube_controller.job.metrics import JobMetrics, Measured, action_of
-from hyperkube_controller.job.pods import COMPLETION_INDEX, FINALIZER, is_managed_elsewhere
+from hyperkube_controller.job.pods import COMPLETION_INDEX, FINALIZER, is_managed_elsewhere, is_tracked
+from hyperkube_controller.job.tracking import Tracking, counted, finished, track
 from hyperkube_lib.controller_refs import ControllerRefManager, candidates, watch_orphans
-from hyperkube_lib.pod_control import PodControl
+from hyperkube_lib.pod_control import Failure, Outcome, PodControl, all_at_once
 
+from hyperkube.client.client import JSON_PATCH
 from hyperkube.client.events import EventRecorder
 from hyperkube.client.expectations import Expectations, Written
 from hyperkube.client.reconcile import ReconcileLoop
@@ -18,11 +24,10 @@ from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds import workloads
 from hyperkube.kinds.resources import JOBS, PODS
 from hyperkube.kinds.workloads import label_selector_of
-from hyperkube.machinery.errors import NotFound
+from hyperkube.machinery.errors import ApiError, NotFound
 from hyperkube.machinery.objects import (
     Object,
     controller_of,
-    has_finalizer,
     is_being_deleted,
     key_of,
     metadata,
@@ -36,6 +41,9 @@ from hyperkube.machinery.record import Record
 from hyperkube.plugin import Plugin
 
 _GENERATE_NAME_MAX = 58
+_COMPLETION_MODES = {"Indexed", "NonIndexed"}
+_ORPHAN = "orphan:"
+"""Begins the keys of pods that no controller has but the finalizer for tracking, in the queue of the jobs."""
 
 
 class Settings(Record):
@@ -56,6 +64,7 @@ class Job(Plugin):
         self._pod_control = PodControl(self.client, self._recorder, self._expectations)
         self._metrics = JobMetrics()
         self._metrics.register(self.context)
+        self._removals = FinalizerExpectations()
         self._written = Written()
         self._backoff: dict[str, tuple[str, BackoffRecord]] = {}
         self._jobs = self.informers.informer(JOBS)
@@ -63,20 +72,22 @@ class Job(Plugin):
         self._pods.add_index("controller", workloads.controller_index)
         self._loop = ReconcileLoop(
             self.context.name,
-            self._sync_measured,
+            self._sync,
             clock=clock,
             logger=self.context.logger,
             workers=self.settings(Settings).concurrent_job_syncs,
         )
         self._loop.watch(self._jobs)
-        self._jobs.add_handler(on_delete=lambda job: self._expectations.forget(key_of(job)))
+        self._jobs.add_handler(
+            self._metrics.by_external_controller, on_delete=lambda job: self._expectations.forget(key_of(job))
+        )
         self._pods.add_handler(self._pod_added, self._pod_updated, self._pod_gone)
         watch_orphans(self._loop, self._pods, self._jobs, label_selector_of)
         return self._loop
 
     def _job_key(self, pod: Object) -> str:
         owner = controller_of(pod)
-        if owner is None or owner.get("kind") != "Job":
+        if owner is None or owner.get("kind") != "Job" or owner.get("apiVersion") != JOBS.api_version:
             return ""
         return f"{namespace_of(pod)}/{owner['name']}"
 
@@ -84,101 +95,189 @@ class Job(Plugin):
         self._metrics.seen(pod)
         if is_being_deleted(pod):
             # After a restart a pod may come up that is going already: that is no creation that was expected.
-            self._pod_gone(pod)
+            self._pod_going(pod)
             return
         key = self._job_key(pod)
         if key:
             self._expectations.creation_observed(key)
             self._loop.queue.add(key)
+        else:
+            self._release_orphan(pod)
 
     def _pod_updated(self, old: Object, new: Object) -> None:
         self._metrics.seen(new, old)
         if is_being_deleted(new) and not is_being_deleted(old):
-            self._pod_gone(new)
+            self._pod_going(new)
             return
         for key in {self._job_key(old), self._job_key(new)} - {""}:
+            if not is_tracked(new):
+                self._removals.observed(key, uid_of(new))
             self._loop.queue.add(key)
+        self._release_orphan(new)
 
     def _pod_gone(self, pod: Object) -> None:
+        self._removals.observed(self._job_key(pod), uid_of(pod))
+        self._pod_going(pod)
+
+    def _pod_going(self, pod: Object) -> None:
         key = self._job_key(pod)
-        if key:
-            self._expectations.deletion_observed(key, uid_of(pod))
-            self._loop.queue.add(key)
-        elif controller_of(pod) is None and has_finalizer(pod, FINALIZER):
-            self._release(pod)
+        if not key:
+            self._release_orphan(pod)
+            return
+        self._expectations.deletion_observed(key, uid_of(pod))
+        if not is_tracked(pod):
+            self._removals.observed(key, uid_of(pod))
+        self._loop.queue.add(key)
 
-    def _sync_measured(self, key: str) -> float | None:
-        job = self._jobs.get(*split_key(key))
-        with self._metrics.sync(job, self.context.clock) as measured:
-            return self._sync(key, measured)
+    def _release_orphan(self, pod: Object) -> None:
+        """Let a pod go that no controller has: no status will count it."""
+        if controller_of(pod) is None and is_tracked(pod):
+            self._loop.queue.add(f"{_ORPHAN}{key_of(pod)}")
 
-    def _sync(self, key: str, measured: Measured) -> float | None:
+    def _sync(self, key: str) -> float | None:
+        if key.startswith(_ORPHAN):
+            self._sync_orphan(key.removeprefix(_ORPHAN))
+            return None
         job = self._jobs.get(*split_key(key))
         if job is None:
             self._expectations.forget(key)
+            self._removals.forget(key)
             self._written.forget(key)
             self._backoff.pop(key, None)
-            self._release_orphans(key)
+            self._release_left_behind(key)
             return None
         if is_managed_elsewhere(job):
-            self._metrics.by_external_controller(job)
             return None
         if self._written.is_stale(key, job):
             self._metrics.stale()
             return None  # what is missing comes with an event
-        if not self._expectations.satisfied(key):
+        if is_finished(job):
+            self._backoff.pop(key, None)
+            self._release_all_of(job)
             return None
-        pods = self._claimed(job)
-        if is_being_deleted(job):
-            for pod in pods:
-                if has_finalizer(pod, FINALIZER):
-                    self._release(pod)
+        if (job.get("spec") or {}).get("completionMode", "Indexed") not in _COMPLETION_MODES:
+            text = "Skipped Job sync because completion mode is unknown"
+            self._recorder.event(job, "Warning", "UnknownCompletionMode", text)
             return None
+        with self._metrics.sync(job, self.context.clock) as measured:
+            return self._reconcile(key, job, measured)
+
+    def _sync_orphan(self, key: str) -> None:
+        pod = self._pods.get(*split_key(key))
+        if pod is not None and controller_of(pod) is None and is_tracked(pod):
+            self._release(pod)
+
+    def _release_all_of(self, job: Object) -> None:
+        """Let the pods of a job go that has finished: no status will count them any more."""
+        for pod in self._pods.by_index("controller", f"{namespace_of(job)}/{uid_of(job)}"):
+            if is_tracked(pod):
+                self._release(pod)
+
+    def _release_left_behind(self, key: str) -> None:
+        """Let the pods go of a job that is gone."""
+        namespace, _ = split_key(key)
+        for pod in self._pods.list(namespace):
+            if self._job_key(pod) == key and is_tracked(pod):
+                self._release(pod)
+
+    def _reconcile(self, key: str, job: Object, measured: Measured) -> float | None:
+        # Expectations are asked before the pods are listed: a pod that the watch shows in between is then not missed.
+        settled = self._expectations.satisfied(key)
+        released = self._removals.of(key)
+        pods = [without_finalizer(pod, FINALIZER) if uid_of(pod) in released else pod for pod in self._claimed(job)]
         uid, backoff = self._backoff.get(key, ("", NO_FAILURES))
         if uid != uid_of(job):
             backoff = NO_FAILURES
-        decision = decide(job, pods, self.context.clock.now(), backoff)
+        decision = decide(job, pods, self.context.clock.now(), backoff, settled=settled)
         measured.action = action_of(decision)
-        return self._act(key, job, decision)
+        outcome = self._manage(key, job, decision)
+        tracking = track(decision, job, outcome, self.context.clock.now())
+        for event in tracking.events:
+            self._recorder.event(job, *event)
+        written = self._write_status(key, job, tracking.status)
+        self._backoff[key] = (uid_of(job), decision.backoff)
+        self._metrics.handled_by_failure_policy(tracking.policy_actions)
+        self._finish(key, written, tracking)
+        if outcome.failures:
+            raise outcome.failures[0]
+        return decision.again
 
     def _claimed(self, job: Object) -> list[Object]:
         """Return the job's pods; those that it adopts are counted from then on, those that it releases no more."""
         manager = ControllerRefManager(self.client, job, JOBS, "Job", label_selector_of(job), finalizers=[FINALIZER])
         return manager.claim(PODS, candidates(self._pods, job))
 
-    def _release_orphans(self, key: str) -> None:
-        """Let the pods of a job that is gone go: no status will count them any more."""
-        namespace, name = split_key(key)
-        for pod in self._pods.list(namespace):
-            if self._job_key(pod) == key and has_finalizer(pod, FINALIZER):
-                owner = controller_of(pod)
-                job = self._jobs.get(namespace, name)
-                if owner is not None and (job is None or uid_of(job) != owner.get("uid")):
-                    self._release(pod)
+    def _manage(self, key: str, job: Object, decision: Decision) -> Outcome:
+        """Create and delete pods; one that is too many loses its finalizer first."""
+        if decision.ending is not None:
+            return self._pod_control.delete(key, job, decision.delete)
+        outcome = self._pod_control.carry_out(
+            key,
+            job,
+            create=[pod_of(job, new) for new in decision.create],
+            delete=decision.delete,
+            before_delete=lambda pod: self._release(pod) if is_tracked(pod) else None,
+        )
+        if decision.create:
+            self._metrics.pods_created(job, decision.count, outcome.created, len(outcome.failures))
+        return outcome
 
-    def _act(self, key: str, job: Object, decision: Decision) -> float | None:
-        if decision.status != (job.get("status") or {}):
-            changed = {**job, "status": decision.status}
-            self._written.note(key, self.client.update(JOBS, changed, namespace_of(job), subresource="status"))
-            self._metrics.status_written(job, decision.status)
-        self._metrics.handled_by_failure_policy(decision.policy_actions)
-        self._backoff[key] = (uid_of(job), decision.backoff)
-        for event in decision.events:
-            self._recorder.event(job, *event)
-        for pod in decision.release:
-            self._release(pod)
-        pods = [pod_of(job, new) for new in decision.create]
-        failures = self._pod_control.manage(key, job, create=pods, delete=decision.delete)
-        self._metrics.pods_created(job, decision.create, failures)
+    def _finish(self, key: str, job: Object, tracking: Tracking) -> None:
+        """Take the finalizer off the pods that the written status lists, and count them; declare the end of the job.
+
+        Raises:
+            ApiError: a finalizer could not be removed; those that could be are counted.
+        """
+        kept, failures = self._remove_finalizers(key, tracking.release)
+        left = {uid_of(pod) for pod in tracking.release if uid_of(pod) in kept}
+        released = {uid_of(pod) for pod in tracking.release} - left
+        status = counted(tracking.status, released)
         if failures:
+            self._write_status(key, job, status)
             raise failures[0]
-        return decision.again
+        status, events = finished(job, tracking, status, self.context.clock.now())
+        self._write_status(key, job, status)
+        for event in events:
+            self._recorder.event(job, *event)
+
+    def _remove_finalizers(self, key: str, pods: list[Object]) -> tuple[set[str], list[Failure]]:
+        """Return the uids of the pods that keep the finalizer since the request failed, and the failures."""
+        if not pods:
+            return set(), []
+        kept: set[str] = set()
+
+        def remove(pod: Object) -> None:
+            try:
+                self._release(pod)
+            except (ApiError, OSError):
+                self._removals.observed(key, uid_of(pod))
+                kept.add(uid_of(pod))
+                raise
+
+        self._removals.expect(key, map(uid_of, pods))
+        return kept, all_at_once(pods, remove)
+
+    def _write_status(self, key: str, job: Object, status: Object) -> Object:
+        """Write the job's status if it differs from what the job has; return the job as it is then."""
+        before = job.get("status") or {}
+        if status == before:
+            return job
+        written = self.client.update(JOBS, {**job, "status": status}, namespace_of(job), subresource="status")
+        self._written.note(key, written)
+        self._metrics.status_written(job, before, status)
+        return {**written, "status": status}
 
     def _release(self, pod: Object) -> None:
-        left = metadata(without_finalizer(pod, FINALIZER))["finalizers"]
-        patch = {"metadata": {"uid": uid_of(pod), "finalizers": left}}
+        """Take the finalizer for tracking off a pod, and no other that came meanwhile."""
+        place = (metadata(pod).get("finalizers") or []).index(FINALIZER)
+        path = f"/metadata/finalizers/{place}"
+        patch = [
+            {"op": "test", "path": "/metadata/uid", "value": uid_of(pod)},
+            {"op": "test", "path": path, "value": FINALIZER},
+            {"op": "remove", "path": path},
+        ]
         try:
-            self.client.patch(PODS, name_of(pod), patch, namespace_of(pod))
+            self.client.patch(PODS, name_of(pod), patch, namespace_of(pod), patch_type=JSON_PATCH)
         except NotFound:
             return  # gone, which is as good
         self._metrics.released(pod)

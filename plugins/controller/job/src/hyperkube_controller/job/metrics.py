@@ -5,13 +5,14 @@ Source of names, labels and meanings: kubernetes ``pkg/controller/job/metrics/me
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from hyperkube_controller.job.decision import Decision, NewPod
+from hyperkube_controller.job.decision import Decision
 from hyperkube_controller.job.failed_indexes import has_limit_per_index
 from hyperkube_controller.job.indexes import read_indexes
-from hyperkube_controller.job.pods import FINALIZER, is_indexed, only_replaces_failed
+from hyperkube_controller.job.pods import FINALIZER, is_indexed, is_managed_elsewhere
+from hyperkube_controller.job.sync_context import SyncContext
 from hyperkube_lib.controller_metrics import ControllerMetrics
 
 from hyperkube.kinds.conditions import condition
@@ -35,6 +36,8 @@ class Measured:
 
 def action_of(decision: Decision) -> str:
     """Return what a decision amounts to."""
+    if not decision.managed:
+        return "reconciling"
     if decision.create:
         return "pods_created"
     return "pods_deleted" if decision.delete else "tracking"
@@ -68,7 +71,7 @@ class JobMetrics(ControllerMetrics):
         )
         self._external = Counter(
             f"{prefix}jobs_by_external_controller",
-            "The number of syncs of jobs that are left to another controller",
+            "The number of jobs that are left to another controller",
             ("controller_name",),
         )
         self._policy_actions = Counter(
@@ -84,42 +87,46 @@ class JobMetrics(ControllerMetrics):
         )  # fmt: skip
 
     @contextmanager
-    def sync(self, job: Object | None, clock: Clock) -> Iterator[Measured]:
-        """Measure a sync; what it did is written into the result. One of a job that is gone is not counted."""
+    def sync(self, job: Object, clock: Clock) -> Iterator[Measured]:
+        """Measure the sync of a job that has not finished; what it did is written into the result."""
         measured, begun, result = Measured(), clock.monotonic(), "error"
         try:
             yield measured
             result = "success"
         finally:
-            if job is not None:
-                labels = (_mode(job), result, measured.action)
-                self.add(self._syncs, labels)
-                self.observe(self._durations, clock.monotonic() - begun, labels)
+            labels = (_mode(job), result, measured.action)
+            self.add(self._syncs, labels)
+            self.observe(self._durations, clock.monotonic() - begun, labels)
 
-    def status_written(self, job: Object, status: Object) -> None:
-        """Count what the new status has that the old one had not: pods, indexes, the end."""
-        before: Object = job.get("status") or {}
+    def status_written(self, job: Object, before: Object, status: Object) -> None:
+        """Count what a new status has that the one before had not: pods, indexes, the end.
+
+        With indexes those count that are below the completions, which may have been lowered.
+        """
         mode = _mode(job)
-        for key in ("succeeded", "failed"):
-            self.add(self._pods_finished, (mode, key), status.get(key, 0) - before.get(key, 0))
+        grown = status.get("succeeded", 0) - before.get("succeeded", 0)
         if is_indexed(job):
             limit = "perIndex" if has_limit_per_index(job) else "global"
-            for result, key in (("succeeded", "completedIndexes"), ("failed", "failedIndexes")):
-                grown = _indexes(job, status, key) - _indexes(job, before, key)
-                self.add(self._indexes, (result, limit), grown)
+            grown = _indexes(job, status, "completedIndexes") - _indexes(job, before, "completedIndexes")
+            self.add(self._indexes, ("succeeded", limit), grown)
+            failed = _indexes(job, status, "failedIndexes") - _indexes(job, before, "failedIndexes")
+            self.add(self._indexes, ("failed", limit), max(0, failed))
+        self.add(self._pods_finished, (mode, "succeeded"), grown)
+        self.add(self._pods_finished, (mode, "failed"), status.get("failed", 0) - before.get("failed", 0))
         for end, result in (("Complete", "succeeded"), ("Failed", "failed")):
             now = condition(status, end)
             if now is not None and now["status"] == "True" and condition(before, end) is None:
                 self.add(self._finished, (mode, result, now.get("reason", "")))
 
-    def pods_created(self, job: Object, pods: Sequence[NewPod], failures: Sequence[Exception]) -> None:
-        """Count pods that were created, and why, and those that could not be."""
-        for place, pod in enumerate(pods):
-            reason = "new"
-            if pod.replaced is not None or (job.get("status") or {}).get("failed"):
-                reason = "recreate_failed" if only_replaces_failed(job) else "recreate_terminating_or_failed"
-            is_failure = place >= len(pods) - len(failures)
-            self.add(self._created, (reason, "failed" if is_failure else "succeeded"))
+    def pods_created(self, job: Object, count: SyncContext, created: int, refused: int) -> None:
+        """Count the pods that were created in a sync, and why, and those that could not be."""
+        reason = "new"
+        if (job.get("spec") or {}).get("podReplacementPolicy") == "Failed" and count.failed:
+            reason = "recreate_failed"
+        elif count.failed or count.terminating:
+            reason = "recreate_terminating_or_failed"
+        self.add(self._created, (reason, "succeeded"), created)
+        self.add(self._created, (reason, "failed"), refused)
 
     def seen(self, pod: Object, old: Object | None = None) -> None:
         """Count a pod that has ended and still waits to be tracked, the first time it is seen so."""
@@ -133,8 +140,9 @@ class JobMetrics(ControllerMetrics):
             self.add(self._tracking, ("delete",))
 
     def by_external_controller(self, job: Object) -> None:
-        """Count a job that another controller manages."""
-        self.add(self._external, (job["spec"]["managedBy"],))
+        """Count a job that is seen for the first time, where another controller manages it."""
+        if is_managed_elsewhere(job):
+            self.add(self._external, (job["spec"]["managedBy"],))
 
     def handled_by_failure_policy(self, actions: Iterable[str]) -> None:
         """Count failed pods by the action of the rule that matched each."""

@@ -31,15 +31,16 @@ class PolicyMatch:
 
 
 NO_MATCH = PolicyMatch()
+_ACTIONS = {"FailJob", "FailIndex", "Ignore", "Count"}
 
 
 def match_pod_failure_policy(job: Object, pod: Object) -> PolicyMatch:
     """Return what the job's policy says about a failed pod."""
     policy = (job.get("spec") or {}).get("podFailurePolicy") or {}
     for position, rule in enumerate(policy.get("rules") or []):
-        cause = _cause(rule, pod)
+        action = rule.get("action", "")
+        cause = _cause(rule, pod) if action in _ACTIONS else ""
         if cause:
-            action = rule.get("action", "")
             message = f"{cause} matching {action} rule at index {position}" if action == "FailJob" else ""
             return PolicyMatch(action, message)
     return NO_MATCH
@@ -70,7 +71,9 @@ def _cause(rule: Object, pod: Object) -> str:
 
 def _exited(rule: Object, pod: Object) -> Object | None:
     """Return the status of the first container that ended with an exit code that the rule means."""
-    values, inside = rule.get("values") or [], rule.get("operator") == "In"
+    if rule.get("operator") not in {"In", "NotIn"}:
+        return None
+    values, inside = rule.get("values") or [], rule["operator"] == "In"
     for kind in ("containerStatuses", "initContainerStatuses"):
         for container in status_of(pod).get(kind) or []:
             code = ((container.get("state") or {}).get("terminated") or {}).get("exitCode") or 0

@@ -8,7 +8,7 @@ Source: kubernetes ``pkg/controller/job/tracking_utils.go`` and ``job_controller
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import field
 
 from hyperkube_controller.job.failed_indexes import delayed_pods, failed_indexes, has_limit_per_index
@@ -27,7 +27,7 @@ from hyperkube_controller.job.pods import (
 
 from hyperkube.kinds.pods import is_active
 from hyperkube.machinery.dataclass import dataclass
-from hyperkube.machinery.objects import Object, uid_of
+from hyperkube.machinery.objects import Object, is_being_deleted, uid_of
 
 MAX_UNCOUNTED = 500
 
@@ -121,43 +121,62 @@ def _count_indexes(job: Object, count: SyncContext) -> None:
         count.delayed = delayed_pods(job, count.pods, count.completed | count.given_up | active)
 
 
-def track_terminated_pods(job: Object, count: SyncContext, ending: str) -> tuple[list[Object], bool]:
+def track_terminated_pods(
+    job: Object, count: SyncContext, ending: str, withdrawn: Collection[str] = ()
+) -> tuple[list[Object], bool]:
     """List ended pods as uncounted; return those that may lose their finalizer then, and whether these are all.
 
     Args:
-        job: the job.
+        job: the job; when it is being deleted, all its pods are released.
         count: its context; the uids that it lists as uncounted grow.
         ending: the condition to which the job comes, ``SuccessCriteriaMet`` or ``FailureTarget``, or the empty
             string. All pods of a job that ends are released, and those that had not ended when it failed have failed.
+        withdrawn: the uids of pods that have lost the finalizer in this sync, and do not count.
     """
     release: list[Object] = []
     uncounted = {*count.uncounted_succeeded, *count.uncounted_failed}
     new_indexes: set[int] = set()
     before = read_indexes((job.get("status") or {}).get("completedIndexes") or "", job["spec"].get("completions") or 0)
-    for pod in count.pods:
-        failed, succeeded = has_failed(pod, job), has_succeeded(pod)
-        if not is_tracked(pod) or not (ending or succeeded or failed) or (not ending and _is_delayed(pod, count)):
+    everything = bool(ending) or is_being_deleted(job)
+    for pod in sorted(count.pods, key=_index_order) if is_indexed(job) else count.pods:
+        uid = uid_of(pod)
+        if uid in withdrawn or not _may_release(job, count, pod, everything=everything):
             continue
         release.append(pod)
-        uid = uid_of(pod)
         if uid in uncounted or not counts_for(pod, job):
             continue
-        if succeeded and is_indexed(job):
+        if has_succeeded(pod) and is_indexed(job):
             new_indexes |= {index_of(pod) or 0} - before
-        elif succeeded:
+        elif has_succeeded(pod):
             count.uncounted_succeeded.append(uid)
-        elif failed or ending == "FailureTarget":
-            match = match_pod_failure_policy(job, pod)
-            if match.action:
-                count.policy_actions.append(match.action)
-            if match.counts:
-                count.uncounted_failed.append(uid)
+        elif has_failed(pod, job) or ending == "FailureTarget":
+            _list_failure(job, count, pod)
         if len(new_indexes) + len(count.uncounted_succeeded) + len(count.uncounted_failed) >= MAX_UNCOUNTED:
             return release, False
     return release, True
 
 
+def _may_release(job: Object, count: SyncContext, pod: Object, *, everything: bool) -> bool:
+    """Tell whether a pod may lose its finalizer: it ended, and nothing waits for what it knows, or the job ends."""
+    if not is_tracked(pod):
+        return False
+    return everything or has_succeeded(pod) or (has_failed(pod, job) and not _is_delayed(pod, count))
+
+
+def _list_failure(job: Object, count: SyncContext, pod: Object) -> None:
+    match = match_pod_failure_policy(job, pod)
+    if match.action:
+        count.policy_actions.append(match.action)
+    if match.counts:
+        count.uncounted_failed.append(uid_of(pod))
+
+
+def _index_order(pod: Object) -> int:
+    index = index_of(pod)
+    return -1 if index is None else index
+
+
 def _is_delayed(pod: Object, count: SyncContext) -> bool:
     index = index_of(pod)
     waiting = count.delayed.get(index) if index is not None else None
-    return waiting is not None and uid_of(waiting) == uid_of(pod) and not has_succeeded(pod)
+    return waiting is not None and uid_of(waiting) == uid_of(pod)

@@ -6,7 +6,8 @@ Sources: kubernetes ``pkg/controller/controller_utils.go`` (RealPodControl) and
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import field
 
 from hyperkube_lib.pod_control.slow_start import Failure, all_at_once, slow_start_batch
 
@@ -16,8 +17,24 @@ from hyperkube.client.events import EventRecorder
 from hyperkube.client.expectations import Expectations
 from hyperkube.client.reconcile import namespace_is_going
 from hyperkube.kinds.resources import PODS
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import ApiError, Conflict
 from hyperkube.machinery.objects import Object, name_of, namespace_of, uid_of
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of the requests for the pods of an owner.
+
+    Attributes:
+        created: how many pods there are now that were not there before.
+        deleted: the pods that are going, or gone.
+        failures: what failed; nothing when only the namespace is being deleted.
+    """
+
+    created: int = 0
+    deleted: list[Object] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
 
 
 class PodControl:
@@ -31,6 +48,18 @@ class PodControl:
     def manage(
         self, key: str, owner: Object, *, create: Sequence[Object] = (), delete: Sequence[Object] = ()
     ) -> list[Failure]:
+        """Carry out the requests as `carry_out` does; return what failed."""
+        return self.carry_out(key, owner, create=create, delete=delete).failures
+
+    def carry_out(
+        self,
+        key: str,
+        owner: Object,
+        *,
+        create: Sequence[Object] = (),
+        delete: Sequence[Object] = (),
+        before_delete: Callable[[Object], None] | None = None,
+    ) -> Outcome:
         """Create pods in slow-start batches, then delete others; record an event about the owner for each.
 
         The expectations are set before the first request, since the watch may be faster than the answer. What was not
@@ -38,21 +67,46 @@ class PodControl:
         the owner's syncs for five minutes. (A pod of a request that got no answer may be there all the same: then the
         watch shows it, and the next sync counts it.)
 
-        Returns:
-            What failed; nothing when only the namespace is being deleted.
+        Args:
+            key: the owner's.
+            owner: is told of in the events.
+            create: pods to create.
+            delete: pods to delete.
+            before_delete: is called for each pod before its deletion, which is not asked for where that fails.
         """
         if not create and not delete:
-            return []
+            return Outcome()
         self._expectations.expect(key, creations=len(create), deletions=[uid_of(pod) for pod in delete])
         try:
-            successes, failures = slow_start_batch(create, lambda pod: self._create(owner, pod))
-            self._expectations.creation_observed(key, len(create) - successes)
-            failures += all_at_once(delete, lambda pod: self._delete(key, owner, pod))
+            created, refused = slow_start_batch(create, lambda pod: self._create(owner, pod))
+            self._expectations.creation_observed(key, len(create) - created)
+            outcome = self.delete(key, owner, delete, before_delete)
         except BaseException:
             # A bug: how much was done is not known, so the next sync counts what the cache shows.
             self._expectations.forget(key)
             raise
-        return [failure for failure in failures if isinstance(failure, OSError) or not namespace_is_going(failure)]
+        failures = [each for each in refused if isinstance(each, OSError) or not namespace_is_going(each)]
+        return Outcome(created, outcome.deleted, failures + outcome.failures)
+
+    def delete(
+        self, key: str, owner: Object, pods: Sequence[Object], before: Callable[[Object], None] | None = None
+    ) -> Outcome:
+        """Delete pods without expecting to see it; record an event about the owner for each."""
+        deleted: list[Object] = []
+
+        def delete_one(pod: Object) -> None:
+            try:
+                if before is not None:
+                    before(pod)
+            except (ApiError, OSError):
+                self._expectations.deletion_observed(key, uid_of(pod))
+                raise
+            self._delete(key, owner, pod)
+            deleted.append(pod)
+
+        failures = all_at_once(pods, delete_one)
+        kept = [each for each in failures if isinstance(each, OSError) or not namespace_is_going(each)]
+        return Outcome(0, deleted, kept)
 
     def _create(self, owner: Object, pod: Object) -> None:
         try:
