@@ -289,6 +289,18 @@ def test_a_quota_leaves_the_status_true():
     assert "FailedCreate" in done.reasons
 
 
+def test_however_often_pods_were_refused_a_minute_later_they_are_tried_again():
+    done = Sync(parallelism=1, fail=("create",))
+    for _ in range(8):
+        done.controllers[0].queue.add("d/j")
+        done.drain()
+    done.client._failures.clear()
+
+    done.advance(61)
+
+    assert done.status["active"] == 1
+
+
 def test_an_unknown_completion_mode_is_told_and_left_alone():
     done = Sync("R", completionMode="Sideways")
 

@@ -24,6 +24,7 @@ from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds import workloads
 from hyperkube.kinds.resources import JOBS, PODS
 from hyperkube.kinds.workloads import label_selector_of
+from hyperkube.machinery.backoff import Backoff
 from hyperkube.machinery.errors import ApiError, NotFound
 from hyperkube.machinery.objects import (
     Object,
@@ -41,6 +42,9 @@ from hyperkube.machinery.record import Record
 from hyperkube.plugin import Plugin
 
 _GENERATE_NAME_MAX = 58
+_API_BACKOFF = Backoff(initial=1.0, cap=60.0)
+"""After a failed sync. A quota that refuses pods fails one after each change of a pod: without the cap, a job that has
+room again would wait for a quarter of an hour."""
 _COMPLETION_MODES = {"Indexed", "NonIndexed"}
 _ORPHAN = "orphan:"
 """Begins the keys of pods that no controller has but the finalizer for tracking, in the queue of the jobs."""
@@ -76,6 +80,7 @@ class Job(Plugin):
             clock=clock,
             logger=self.context.logger,
             workers=self.settings(Settings).concurrent_job_syncs,
+            backoff=_API_BACKOFF,
         )
         self._loop.watch(self._jobs)
         self._jobs.add_handler(
