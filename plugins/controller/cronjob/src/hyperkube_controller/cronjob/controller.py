@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from hyperkube_controller.cronjob.decision import Decision, decide, ending
+from hyperkube_controller.cronjob.decision import Decision, decide, ending, until_next, without_active
+from hyperkube_controller.cronjob.schedule import BadSchedule, parse, zone_named
 from hyperkube_lib.controller_metrics import ControllerMetrics
 
 from hyperkube.client.actions import Delete, delete
@@ -18,6 +19,7 @@ from hyperkube.machinery.metric_families import Histogram, growing
 from hyperkube.machinery.objects import (
     Object,
     controller_of,
+    key_of,
     metadata,
     name_of,
     namespace_of,
@@ -62,9 +64,26 @@ class Cronjob(Plugin):
             logger=self.context.logger,
             workers=self.settings(Settings).concurrent_cron_job_syncs,
         )
-        loop.watch(self._cron_jobs)
+        self._loop = loop
+        self._cron_jobs.add_handler(loop.enqueue, self._updated, loop.enqueue)
         loop.watch_owned(self._jobs, "CronJob")
         return loop
+
+    def _updated(self, old: Object, new: Object) -> None:
+        """Look at a changed cron job: at once, or with a new schedule when that is due for the first time."""
+        spec, before = new.get("spec") or {}, old.get("spec") or {}
+        if all(spec.get(key) == before.get(key) for key in ("schedule", "timeZone")):
+            self._loop.enqueue(new)
+            return
+        try:
+            schedule = parse(spec["schedule"], zone_named(spec.get("timeZone") or ""))
+        except BadSchedule:
+            text = f"unparseable schedule for cronjob: {spec['schedule']}"
+            self._recorder.event(new, "Warning", "UnParseableCronJobSchedule", text)
+            return
+        wait = until_next(new, schedule, self.context.clock.now())
+        if wait is not None:
+            self._loop.queue.add_after(key_of(new), wait)
 
     def _sync(self, key: str) -> float | None:
         cron_job = self._cron_jobs.get(*split_key(key))
@@ -76,14 +95,33 @@ class Cronjob(Plugin):
         decision = decide(cron_job, self._children(cron_job), self.context.clock.now())
         for event in decision.events:
             self._recorder.event(cron_job, *event)
-        for job in decision.delete:
-            self._delete(cron_job, job)
-        self._create(cron_job, decision)
+        failure: ApiError | OSError | None = None
+        try:
+            self._start(cron_job, decision)
+        except (ApiError, OSError) as error:
+            failure = error  # the status is written all the same, and old jobs go: they may be what fills a quota
+        for job in decision.forget:
+            self._forget(cron_job, job)
         if decision.status != (cron_job.get("status") or {}):
             changed = {**cron_job, "status": decision.status}
             stored = self.client.update(CRON_JOBS, changed, namespace_of(cron_job), subresource="status")
             self._written.note(key, stored)
+        if failure is not None:
+            raise failure
         return decision.again
+
+    def _start(self, cron_job: Object, decision: Decision) -> None:
+        """Delete the jobs that are to be replaced, then create the one that is due."""
+        for job in decision.replace:
+            self._delete(cron_job, job)
+            without_active(decision.status, uid_of(job))
+        self._create(cron_job, decision)
+
+    def _forget(self, cron_job: Object, job: Object) -> None:
+        try:
+            self._delete(cron_job, job)
+        except ApiError as error:
+            self.context.logger.warning("cronjob %r: job %s stays: %s", key_of(cron_job), name_of(job), error)
 
     def _delete(self, cron_job: Object, job: Object) -> None:
         try:

@@ -49,7 +49,8 @@ class Decision:
     Attributes:
         status: the status to write.
         events: (type, reason, message) about the cron job.
-        delete: jobs to delete; those that were active are no longer in the status.
+        replace: active jobs that are to make room for the new one; the status still lists them.
+        forget: old jobs beyond the limits of the history.
         create: the job to create, to be noted in the status with `scheduled`.
         scheduled: the time for which it is created.
         again: seconds after which to look again, or None.
@@ -57,7 +58,8 @@ class Decision:
 
     status: Object
     events: list[tuple[str, str, str]] = field(default_factory=list)
-    delete: list[Object] = field(default_factory=list)
+    replace: list[Object] = field(default_factory=list)
+    forget: list[Object] = field(default_factory=list)
     create: Object | None = None
     scheduled: datetime | None = None
     again: float | None = None
@@ -147,7 +149,7 @@ def decide(cron_job: Object, jobs: Sequence[Object], now: datetime) -> Decision:
         return decision
     if found.count > MANY:
         decision.events.append(("Warning", "TooManyMissedTimes", _TOO_MANY))
-    decision.again = _until_next(cron_job, schedule, now)
+    decision.again = until_next(cron_job, schedule, now)
     if found.latest is not None:
         _start(decision, cron_job, jobs, found.latest, now)
     return decision
@@ -178,6 +180,7 @@ def _take_stock(decision: Decision, jobs: Sequence[Object]) -> None:
 
 
 def _set_active(status: Object, rows: list[Object]) -> None:
+    """Write the list of active jobs."""
     if rows:
         status["active"] = rows
     else:
@@ -192,7 +195,7 @@ def _forget_old(decision: Decision, cron_job: Object, jobs: Sequence[Object]) ->
         if keep is None:
             continue
         ended = sorted((job for job in jobs if ending(job) == end and not is_being_deleted(job)), key=_age)
-        decision.delete += ended[: max(0, len(ended) - keep)]
+        decision.forget += ended[: max(0, len(ended) - keep)]
 
 
 def _age(job: Object) -> tuple[bool, str, str]:
@@ -201,8 +204,17 @@ def _age(job: Object) -> tuple[bool, str, str]:
     return not started, started, name_of(job)
 
 
-def _until_next(cron_job: Object, schedule: Schedule, now: datetime) -> float | None:
-    found = due(cron_job, schedule, now, with_deadline=False)
+def without_active(status: Object, uid: str) -> None:
+    """Take a job off the list of active ones."""
+    _set_active(status, [row for row in status.get("active") or [] if row.get("uid") != uid])
+
+
+def until_next(cron_job: Object, schedule: Schedule, now: datetime) -> float | None:
+    """Return the seconds until a moment after the next time that the schedule is due, or None if it never is again."""
+    try:
+        found = due(cron_job, schedule, now, with_deadline=False)
+    except BadSchedule:
+        found = Due(now, None, 0)
     base = found.latest or (now if found.count else found.since)
     following = schedule.next(base)
     if following is not None and following <= now:  # an interval counted from long ago
@@ -228,8 +240,7 @@ def _start(decision: Decision, cron_job: Object, jobs: Sequence[Object], moment:
         return
     if policy == "Replace":
         uids = {row.get("uid") for row in active}
-        decision.delete += [job for job in jobs if uid_of(job) in uids]
-        _set_active(status, [])
+        decision.replace = [job for job in jobs if uid_of(job) in uids]
     decision.create, decision.scheduled = job_of(cron_job, moment), moment
 
 
