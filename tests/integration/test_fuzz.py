@@ -24,6 +24,7 @@ pytest.importorskip("hypothesis", reason="'hypothesis' is not installed")
 from client_objects import definition
 from fuzz_cases import sound, wrong
 from fuzz_heavy import HEAVIEST, heavy
+from fuzz_progress import Progress
 from fuzz_refusals import names_the_culprit
 from fuzz_requests import BODIES, BROKEN, CLUSTER, SOUND, place, shown, target
 from hyperkube_lib.serving.exchange import HttpRequest, Response, StreamResponse
@@ -46,7 +47,12 @@ KEPT_BY_THE_SERVER = ("/registry/leases/kube-system/", "/registry/masterleases/"
 UNREACHABLE_NODE = b"no preferred addresses found"
 """What Kubernetes too calls an internal error: the proxy of a node that has no address."""
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(120 + CASES // 10)]
+pytestmark = [
+    pytest.mark.slow,
+    # A hanging case is what the limit is for: a case takes 0.02 s of a quiet processor, and up to 1 s of a busy machine.
+    pytest.mark.timeout(300 + CASES),
+    pytest.mark.filterwarnings("ignore:Generating overly large repr"),
+]
 
 
 class Complaints(logging.Handler):
@@ -198,18 +204,21 @@ def _faults_of_refusal(answer, case):
 
 
 def test_every_request_is_answered_with_sense(server):
-    succeeded, refused, found = [], [], {}
+    succeeded, refused, found = 0, 0, {}
+    progress = Progress("requests", CASES)
 
     def send(case):
+        nonlocal succeeded, refused
         for fault in faults(server, case):
             found.setdefault(re.sub(r"[0-9]+|sound-\w+", "#", fault)[:200], f"{shown(case)}: {fault}")
-        (succeeded if case.sound else refused).append(case)
+        succeeded, refused = succeeded + case.sound, refused + (not case.sound)
+        progress.step(len(found))
 
     shares = ((wrong, CASES - CASES // 6 - CASES // 8), (heavy, CASES // 8), (sound, CASES // 6))
     for strategy, count in shares:
         settings(QUIET, max_examples=count)(given(case=strategy)(send))()
-    print(f"{len(succeeded)} sound and {len(refused)} broken requests")
+    print(f"{succeeded} sound and {refused} broken requests")
 
     assert not found, "\n\n".join([f"{len(found)} kinds of wrong answers", *found.values()])
-    assert len(succeeded) > CASES / 10
-    assert len(refused) > CASES / 2
+    assert succeeded > CASES / 10
+    assert refused > CASES / 2

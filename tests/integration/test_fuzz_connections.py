@@ -21,13 +21,15 @@ pytest.importorskip("hypothesis", reason="'hypothesis' is not installed")
 
 from attacked_world import World
 from fuzz_connections import hostile_bytes
-from hostile_client import Hostile
+from fuzz_progress import Progress
+from hostile_client import HUNG, LONGEST_WAIT, Hostile
 from hypothesis import HealthCheck, Phase, given, settings
 
-CASES = max(40, int(os.environ.get("HYPERKUBE_FUZZ_CASES", "600")) // 30)
+FEW = 40
+CASES = max(FEW, int(os.environ.get("HYPERKUBE_FUZZ_CASES", "600")) // 30)
 FAILED = re.compile(rb"Internal error occurred: [A-Z][a-zA-Z]*(?:Error|Exception)\b")
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(120 + 5 * CASES)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300 + 30 * CASES)]
 
 
 @pytest.fixture(scope="module")
@@ -53,10 +55,10 @@ def exchange(hostile, data):
 
 
 def test_one_connection_never_makes_the_others_wait(hostile, caplog):
-    found = {}
+    found, progress = {}, Progress("connections", CASES)
 
     def send(data):
-        with hostile.patiently():
+        with hostile.patiently(asleep=HUNG if CASES == FEW else LONGEST_WAIT):
             received = exchange(hostile, data)
         for fault in FAILED.findall(received):
             found.setdefault(fault, data[:2000])
@@ -64,10 +66,11 @@ def test_one_connection_never_makes_the_others_wait(hostile, caplog):
             if record.exc_info:
                 found.setdefault(record.getMessage()[:200], (data[:2000], str(record.exc_info[1])))
         caplog.clear()
+        progress.step(len(found))
 
     settings(
         max_examples=CASES,
-        derandomize=CASES <= 40,
+        derandomize=CASES == FEW,
         database=None,
         deadline=None,
         phases=[Phase.generate],

@@ -36,6 +36,34 @@ class Stopwatch:
         return passed if passed > HUNG else time.process_time() - self.worked
 
 
+class SleepWatch:
+    """Measures for how long an answer kept waiting while none of this process' threads was kept from a processor.
+
+    Such seconds were spent on something of the server's own: a lock, a timer, a thread that sleeps.
+    """
+
+    def __init__(self) -> None:
+        self.began, self.queued = time.perf_counter(), _queued()
+
+    def seconds(self) -> float:
+        """Return the seconds of the clock since the start, less those that the machine took."""
+        return time.perf_counter() - self.began - (_queued() - self.queued)
+
+
+def _queued() -> float:
+    """Return the seconds that this process' threads were ready to run and got no processor.
+
+    Source: the second number of Linux' /proc/PID/task/TID/schedstat, in nanoseconds.
+    """
+    total = 0
+    for thread in Path("/proc/self/task").iterdir():
+        try:
+            total += int((thread / "schedstat").read_text().split()[1])
+        except FileNotFoundError:
+            continue  # it ended meanwhile: what it waited is not counted, which lets less pass
+    return total / 1e9
+
+
 HEAD = b"Host: x\r\nAccept: application/json\r\n"
 ADMIN = HEAD + b"Authorization: Bearer token-admin\r\n"
 
@@ -82,18 +110,22 @@ class Hostile:
         return answer.status, json.loads(answer.body)
 
     @contextmanager
-    def patiently(self):
-        """Let the second client ask again and again meanwhile; what it asks never takes long."""
-        waits, stop = [], threading.Event()
+    def patiently(self, *, asleep=HUNG):
+        """Let the second client ask again and again meanwhile; what it asks never takes long.
+
+        Nor may it wait more than `asleep` seconds while no thread of this process wants a processor.
+        """
+        waits, slept, stop = [], [], threading.Event()
 
         def watch():
             context = self.world.contexts[""]
             connection = http.client.HTTPSConnection("127.0.0.1", self.world.edge.port, context=context, timeout=60)
             while not stop.is_set():
-                stopwatch = Stopwatch()
+                stopwatch, sleeping = Stopwatch(), SleepWatch() if asleep < HUNG else Stopwatch()
                 connection.request("GET", "/readyz")
                 assert connection.getresponse().read() == b"ok"
                 waits.append(stopwatch.seconds())
+                slept.append(sleeping.seconds())
                 stop.wait(0.01)
             connection.close()
 
@@ -102,12 +134,14 @@ class Hostile:
         while not waits:
             time.sleep(0.001)
         waits.clear()
+        slept.clear()
         try:
             yield
         finally:
             stop.set()
             thread.join()
         assert max(waits, default=0) < LONGEST_WAIT
+        assert max(slept, default=0) < asleep
 
 
 @contextmanager
