@@ -12,6 +12,7 @@ Those that are named are tried; else those that the last commits or the working 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import subprocess
@@ -19,10 +20,13 @@ import sys
 import tempfile
 import venv
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
 from pathlib import Path
+from queue import SimpleQueue
+from typing import Self
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -33,13 +37,7 @@ TOOLS = ("pytest", "pytest-timeout", "hypothesis", "httpx")
 AT_ONCE = 2
 NO_TESTS = 5
 """What pytest returns where all tests of a module need another plugin, and are skipped."""
-LOAD = """
-import sys
-from importlib.metadata import distribution
-for entry in distribution(sys.argv[1]).entry_points:
-    if entry.group.startswith("hyperkube.") and not entry.group.endswith(".bundle"):
-        entry.load()
-"""
+LOADER = Path(__file__).with_name("load_alone.py")
 
 
 def touched(members: list[Distribution]) -> list[Distribution]:
@@ -54,6 +52,21 @@ def touched(members: list[Distribution]) -> list[Distribution]:
 
 
 @cache
+def _declared(name: str, extra: str) -> tuple[Requirement, ...]:
+    """Return what an installed distribution itself asks for here, with one of its extras (``""``: with none)."""
+    asked = map(Requirement, metadata.distribution(name).requires or ())
+    return tuple(each for each in asked if each.marker is None or each.marker.evaluate({"extra": extra}))
+
+
+@cache
+def _tops(name: str) -> tuple[Path, tuple[Path, ...]]:
+    """Return where an installed distribution is, and which of its files or folders are put into an import path."""
+    installed = metadata.distribution(name)
+    files = {Path(*file.parts[: None if file.parts[0] in _shared() else 1]) for file in installed.files or ()}
+    return Path(str(installed.locate_file(""))), tuple(sorted(file for file in files if file.parts[0] != ".."))
+
+
+@cache
 def requirements(name: str, extras: tuple[str, ...] = ()) -> frozenset[str]:
     """Return the canonical names of what an installed distribution needs, transitively, and its own."""
     found = {canonicalize_name(name)}
@@ -64,9 +77,8 @@ def requirements(name: str, extras: tuple[str, ...] = ()) -> frozenset[str]:
         if current in seen:
             continue
         seen.add(current)
-        for text in metadata.distribution(current[0]).requires or ():
-            each = Requirement(text)
-            if each.marker is None or any(each.marker.evaluate({"extra": extra}) for extra in (*current[1], "")):
+        for extra in (*current[1], ""):
+            for each in _declared(current[0], extra):
                 found.add(canonicalize_name(each.name))
                 pending.append((each.name, tuple(sorted(each.extras))))
     return frozenset(found)
@@ -77,14 +89,13 @@ def compose(site: Path, names: frozenset[str], members: dict[str, Distribution])
     site.mkdir()
     sources = []
     for name in sorted(names):
-        installed = metadata.distribution(name)
         member = members.get(name)
         if member is not None:
             sources.append(str(member.source))
-        for file in installed.files or ():
-            top = file.parts[0]
-            if top != ".." and (member is None or top.endswith(".dist-info")):
-                _link(site, Path(str(installed.locate_file(""))), Path(*file.parts))
+        origin, files = _tops(name)
+        for file in files:
+            if member is None or file.parts[0].endswith(".dist-info"):
+                _link(site, origin, file)
     return os.pathsep.join([str(site), *sources])
 
 
@@ -95,11 +106,10 @@ def _shared() -> frozenset[str]:
 
 
 def _link(site: Path, origin: Path, file: Path) -> None:
-    part = file if file.parts[0] in _shared() else Path(file.parts[0])
-    target = site / part
-    if not target.is_symlink() and (origin / part).exists():
+    target = site / file
+    if not target.is_symlink() and (origin / file).exists():
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.symlink_to(origin / part)
+        target.symlink_to(origin / file)
 
 
 def kits(member: Distribution) -> set[str]:
@@ -109,21 +119,54 @@ def kits(member: Distribution) -> set[str]:
     return {f"hyperkube-{kit or lib}-{(kind or name).replace('_', '-')}" for kit, kind, lib, name in found}
 
 
+class Loader:
+    """A process that loads distributions, each in a fork; started with core and what core declares. A context manager."""
+
+    def __init__(self, python: str, path: str) -> None:
+        self._process = subprocess.Popen(
+            [python, str(LOADER)], env={**os.environ, "PYTHONPATH": path}, text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        )  # fmt: skip
+
+    def failure(self, name: str, path: str) -> str:
+        """Return why the entry points of a distribution cannot be loaded from an import path, empty if they can.
+
+        Raises:
+            EOFError: the process ended.
+        """
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        print(json.dumps([name, path]), file=self._process.stdin, flush=True)
+        answer = self._process.stdout.readline()
+        if not answer:
+            raise EOFError(f"{LOADER.name} ended at {name}")
+        return str(json.loads(answer))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.communicate()
+
+
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """How to try distributions: with which interpreter, and whether their tests are run too."""
+    """How to try distributions: with which interpreter and free loaders, and whether their tests are run too."""
 
     python: str
     folder: Path
     members: dict[str, Distribution]
     with_tests: bool
+    loaders: SimpleQueue[Loader]
 
     def failure(self, member: Distribution) -> str:
         """Return why a distribution does not stand alone, empty if it does."""
         needed = requirements(member.name)
         site = self.folder / member.name
         path = compose(site, needed, self.members)
-        failed = self._run(path, "-c", LOAD, member.name)
+        loader = self.loaders.get()
+        failed = loader.failure(member.name, path)
+        self.loaders.put(loader)
         if failed or not self.with_tests:
             return failed and f"an entry point cannot be loaded\n{failed}"
         tools = frozenset().union(*(requirements(tool) for tool in (*TOOLS, *kits(member))))
@@ -140,10 +183,16 @@ class Attempt:
 
 def attempt(chosen: list[Distribution], members: list[Distribution], *, with_tests: bool) -> list[str]:
     """Try distributions, two at a time; print how each went and return the names of those that failed."""
-    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(AT_ONCE) as pool:
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         venv.create(f"{folder}/venv", symlinks=True)
+        python = f"{folder}/venv/bin/python"
         by_name = {canonicalize_name(member.name): member for member in members}
-        how = Attempt(f"{folder}/venv/bin/python", Path(folder), by_name, with_tests)
+        core = compose(Path(folder) / "core", requirements(members[0].name), by_name)
+        loaders: SimpleQueue[Loader] = SimpleQueue()
+        for _ in range(AT_ONCE):
+            loaders.put(stack.enter_context(Loader(python, core)))
+        pool = stack.enter_context(ThreadPoolExecutor(AT_ONCE))
+        how = Attempt(python, Path(folder), by_name, with_tests, loaders)
         failed = []
         for member, failure in zip(chosen, pool.map(how.failure, chosen), strict=True):
             print(f"{member.name}: {failure or 'ok'}", flush=True)
