@@ -6,7 +6,10 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
+import venv
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -61,16 +64,30 @@ def clone():
     place.mkdir()
     files = subprocess.run(
         ["git", "ls-files", "-z", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, check=True
-    )
+    ).stdout
+    files += b"".join(b"%b\0" % os.fsencode(path.relative_to(ROOT)) for path in _bytecode())
     archive = ["tar", "--null", "--ignore-failed-read", "-T", "-", "-cf", "-"]
-    packed = subprocess.run(archive, cwd=ROOT, input=files.stdout, capture_output=True, check=True).stdout
+    packed = subprocess.run(archive, cwd=ROOT, input=files, capture_output=True, check=True).stdout
     subprocess.run(["tar", "-xf", "-"], cwd=place, input=packed, check=True)
+    _make_environment(place)
     done = subprocess.run(
         ["./dev", "setup"], cwd=place, capture_output=True, text=True, check=False, env=_environment(Path.home())
     )
     assert done.returncode == 0, done.stderr
     yield place
     shutil.rmtree(folder)
+
+
+def _bytecode() -> Iterator[Path]:
+    """Yield what was compiled of the sources: a clone compiles the same, which takes a third of its set-up."""
+    for family in ("core", "admission", "schedulers", "cloudproviders", "plugins"):
+        yield from (path for path in (ROOT / family).rglob("src/**/__pycache__") if path.is_dir())
+
+
+def _make_environment(place: Path) -> None:
+    """Make the clone's environment as far as ``./dev`` has made that of these tests: with uv, and nothing installed."""
+    venv.create(place / ".venv", symlinks=True)
+    shutil.copy2(Path(sys.executable).with_name("uv"), place / ".venv" / "bin")
 
 
 def _environment(folder: Path) -> dict[str, str]:

@@ -62,3 +62,26 @@ def test_a_broken_promise_fails(resources, test):
 
     with pytest.raises(AssertionError):
         getattr(contract, test)()
+
+
+def test_a_schema_that_is_imported_with_the_plugin_fails(monkeypatch, tmp_path):
+    (tmp_path / "eager_schemas.py").write_text("class Gadget:\n    pass\n")
+    (tmp_path / "eager_group.py").write_text(
+        "import eager_schemas\n"
+        "class Eager:\n"
+        "    def __init__(self, context):\n"
+        "        pass\n"
+        "    def api_group_versions(self):\n"
+        "        return []\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+
+    class Eager(Things):
+        resources = (gadgets(schema="eager_schemas:Gadget"),)
+
+    Eager.__module__ = "eager_group"
+    contract = ApiContract()
+    contract.plugin = Eager
+
+    with pytest.raises(AssertionError, match="eager_schemas"):
+        contract.test_its_schemas_are_not_imported_before_they_are_used()

@@ -6,6 +6,7 @@ Objects are drawn from the version's own schemas, so that a member that conversi
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, ClassVar
 
 from hyperkube_testing.api import ApiContract
@@ -84,6 +85,7 @@ def _members_of(schema: type[KubeSchema], depth: int) -> dict[str, SearchStrateg
     return members
 
 
+@cache
 def object_of(schema: type[KubeSchema], depth: int = _DEPTH) -> SearchStrategy[Object]:
     """Return a strategy for objects of a schema, without metadata."""
     if schema.__name__ == "LabelSelector":
