@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -54,37 +54,43 @@ def modules() -> dict[str, Module]:
             name = ".".join(path.relative_to(member.source).with_suffix("").parts)
             paths[name.removesuffix(".__init__")] = (path, member)
     return {
-        name: Module(name, path, member, tuple(imports_of(tree_of(path), paths)))
+        name: Module(name, path, member, tuple(imports_of(tree_of(path), paths.keys())))
         for name, (path, member) in paths.items()
     }
 
 
-def imports_of(tree: ast.AST, known: Iterable[str]) -> Iterator[Import]:
+def imports_of(tree: ast.Module, known: Container[str]) -> Iterator[Import]:
     """Yield the imports of a parsed file; `known` are the names of our modules."""
-    ours = set(known)
+    for statement, top in import_statements(tree):
+        if isinstance(statement, ast.Import):
+            names = [alias.name for alias in statement.names]
+        elif statement.module and not statement.level:
+            names = [f"{statement.module}.{alias.name}" for alias in statement.names]
+        else:
+            names = []
+        for name in names:
+            yield Import(name, _module(name, known), statement.lineno, top)
 
-    def walk(node: ast.AST, top: bool) -> Iterator[Import]:
-        for child in ast.iter_child_nodes(node):
-            now = (
-                top and not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) and not _types(child)
-            )
-            names: list[str] = []
-            if isinstance(child, ast.Import):
-                names = [alias.name for alias in child.names]
-            elif isinstance(child, ast.ImportFrom) and child.module and not child.level:
-                names = [f"{child.module}.{alias.name}" for alias in child.names]
-            for name in names:
-                yield Import(name, _module(name, ours), child.lineno, top)  # type: ignore[attr-defined]
-            yield from walk(child, now)
 
-    return walk(tree, True)
+def import_statements(tree: ast.AST, top: bool = True) -> Iterator[tuple[ast.Import | ast.ImportFrom, bool]]:
+    """Yield the import statements of a parsed file, and whether each is executed when the file is imported.
+
+    Statements stand in statements only: the expressions, which are most of a tree, are not looked at.
+    """
+    for block in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for child in getattr(tree, block, ()):
+            if isinstance(child, ast.Import | ast.ImportFrom):
+                yield child, top
+            else:
+                later = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef) or _types(child)
+                yield from import_statements(child, top and not later)
 
 
 def _types(node: ast.AST) -> bool:
     return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
 
 
-def _module(name: str, known: set[str]) -> str:
+def _module(name: str, known: Container[str]) -> str:
     """Return the longest known module that a dotted name begins with."""
     while name and name not in known:
         name = name.rpartition(".")[0]

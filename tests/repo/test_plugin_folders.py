@@ -6,6 +6,7 @@ import ast
 import tomllib
 
 import pytest
+from source_tree import import_statements, tree_of
 from workspace import ROOT, Distribution, distributions
 
 MEMBERS = distributions()
@@ -80,13 +81,9 @@ def test_its_entry_point_is_in_its_familys_group(member):
 def test_it_imports_only_what_its_layer_may(member):
     wrong = []
     for path in member.source.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
-            names = []
-            if isinstance(node, ast.Import):
-                names = [alias.name for alias in node.names]
-            elif isinstance(node, ast.ImportFrom) and node.module:
-                names = [node.module]
-            wrong += [f"{path.name}:{node.lineno} {name}" for name in names if not allowed(name, member)]
+        for node, _ in import_statements(tree_of(path)):
+            modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module]
+            wrong += [f"{path.name}:{node.lineno} {name}" for name in modules if name and not allowed(name, member)]
 
     assert wrong == []
 

@@ -6,7 +6,7 @@ import ast
 from pathlib import Path
 
 import pytest
-from source_tree import tree_of
+from source_tree import imports_of, tree_of
 from workspace import ROOT, distributions
 
 SOURCES = sorted(path for member in distributions() for path in member.source.rglob("*.py"))
@@ -25,13 +25,7 @@ def relative(path: Path) -> str:
 
 
 def imports(path: Path) -> set[str]:
-    found = set()
-    for node in ast.walk(tree_of(path)):
-        if isinstance(node, ast.Import):
-            found |= {alias.name.split(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            found.add(node.module.split(".")[0])
-    return found
+    return {each.name.split(".")[0] for each in imports_of(tree_of(path), ())}
 
 
 def test_time_comes_from_the_clock_object_only():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -46,6 +47,7 @@ def distributions() -> list[Distribution]:
     return found
 
 
+@cache
 def _read(folder: Path, family: str) -> Distribution:
     project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
     return Distribution(folder, family, project)
