@@ -26,16 +26,17 @@ def test_a_cancelled_call_is_not_made():
 
 
 def test_a_closed_clock_makes_no_calls_and_keeps_no_thread():
-    clock, made, before = SystemClock(), threading.Event(), threading.active_count()
-    clock.call_later(0.01, made.set)
+    clock, made, others = SystemClock(), threading.Event(), {*threading.enumerate()}
+    clock.call_later(60, made.set)
+    (own,) = (thread for thread in threading.enumerate() if thread.name == "clock" and thread not in others)
 
     clock.close()
     clock.close()
 
-    assert threading.active_count() == before
-    assert not made.is_set()
+    assert not own.is_alive()
     assert clock.call_later(0, made.set) is not None
-    assert threading.active_count() == before
+    assert [thread for thread in threading.enumerate() if thread.name == "clock" and thread not in others] == []
+    assert not made.is_set()
 
 
 def test_a_call_that_fails_and_one_that_is_far_off_leave_the_others_their_time(caplog):

@@ -299,6 +299,7 @@ def test_a_volume_with_a_path_that_cannot_be_is_refused_once(process):
     (event,) = until(lambda: events(process, "FailedMount"))
 
     (entry,) = process.kubelet.pods.entries()
+    until(lambda: entry.volumes_refused)  # the event may be there before the sync that recorded it has ended
     for _ in range(3):
         process.kubelet._services.worker.sync(entry)
 
