@@ -86,3 +86,17 @@ def test_two_syncs_may_follow_at_once_and_then_one_per_period():
     assert delays == [0.0, 0.0, 1.0]
     assert limit.delay(100.75) == pytest.approx(0.25)
     assert limit.delay(103.0) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("mode", "given", "expected"),
+    [("nftables", (), ("primary",)), ("nftables", ("10.0.0.0/8",), ("10.0.0.0/8",)), ("iptables", (), ())],
+    ids=["nftables", "nftables, given", "iptables"],
+)
+def test_node_ports_of_nftables_are_on_the_nodes_own_address_unless_told_otherwise(mode, given, expected):
+    values = FlagValues.of(COMMAND.all_flags(), {"proxy-mode": mode, "nodeport-addresses": ",".join(given)})
+
+    options = ProxyOptions.of(values)
+
+    assert options.node_port_addresses == expected
+    assert tuple(to_object(options.values)["nodePortAddresses"]) == expected

@@ -298,7 +298,7 @@ def test_a_table_that_is_gone_is_noticed_and_cleanup_leaves_nothing(kernel, buil
 @pytest.mark.parametrize(
     ("addresses", "ips", "match"),
     [
-        ((), {"192.0.2.7"}, "ip daddr @nodeport-ips"),
+        (("primary",), {"192.0.2.7"}, "ip daddr @nodeport-ips"),
         (("10.244.0.0/16", "127.0.0.0/8"), {"10.244.1.1"}, "ip daddr @nodeport-ips"),
         (("0.0.0.0/0",), None, "fib daddr type local ip daddr != 127.0.0.0/8"),
     ],

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from hyperkube_host.proxy.conntrack.sysctls import ConntrackOptions
 from hyperkube_host.proxy.flags import FAMILIES
 from hyperkube_lib.proxy_rules.local_detector import LocalDetectorSettings
+from hyperkube_lib.proxy_rules.node_port_addresses import PRIMARY
 
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.record import Record
@@ -17,7 +18,7 @@ from hyperkube.plugin.defaults import default_plugin
 from hyperkube.plugin.flags import FlagValues
 from hyperkube.plugin.loader import installed
 
-IPTABLES, IPVS = "iptables", "ipvs"
+IPTABLES, IPVS, NFTABLES = "iptables", "ipvs", "nftables"
 IPVS_TABLE = "/proc/net/ip_vs"
 
 
@@ -71,6 +72,9 @@ class ProxyOptions(Record):
             default_plugin("proxier", "proxy-mode") if values["legacy-userspace-proxy"] else IPTABLES
         )
         check_mode(mode)
+        values = values.with_values({"proxy-mode": mode})
+        if mode == NFTABLES and not values["nodeport-addresses"]:
+            values = values.with_values({"nodeport-addresses": (PRIMARY,)})
         detection = LocalDetectorSettings(
             detect_local_mode=values["detect-local-mode"],
             cluster_cidr=tuple(values["cluster-cidr"]),
@@ -91,7 +95,7 @@ class ProxyOptions(Record):
             conntrack=_conntrack(values),
             profiling=values["profiling"],
             gates=values["feature-gates"],
-            values=values.with_values({"proxy-mode": mode}),
+            values=values,
         )
 
 

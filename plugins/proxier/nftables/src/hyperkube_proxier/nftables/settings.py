@@ -14,11 +14,11 @@ class NftablesSettings(LocalDetectorSettings):
     """See ``kube-proxy --help``.
 
     Attributes:
-        nodeport_addresses: ranges, or the word `primary`, which it is unless given.
+        nodeport_addresses: ranges, or the word `primary`; kube-proxy has that unless another is given.
         masquerade_bit: the bit of a packet's mark that asks for masquerading; only the configuration file has it.
     """
 
-    nodeport_addresses: tuple[str, ...] = ()
+    nodeport_addresses: tuple[str, ...] = (PRIMARY,)
     masquerade_all: bool = False
     masquerade_bit: int = 14
 
@@ -26,11 +26,6 @@ class NftablesSettings(LocalDetectorSettings):
     def mark(self) -> int:
         """The mark of packets to be masqueraded."""
         return 1 << self.masquerade_bit
-
-    @property
-    def node_port_ranges(self) -> tuple[str, ...]:
-        """Where node ports are open."""
-        return tuple(self.nodeport_addresses) or (PRIMARY,)
 
     def check(self) -> None:
         """Refuse what cannot be.

@@ -238,7 +238,7 @@ class FamilyTable:
 
     def _node_port_ips(self, node: ProxyNode) -> tuple[str, ...] | None:
         """Return the addresses that node ports are open on; None for all, loopback aside."""
-        where = node_port_addresses(self._settings.node_port_ranges, node, self._family)
+        where = node_port_addresses(self._settings.nodeport_addresses, node, self._family)
         if where.match_all:
             return None
         return tuple(ip for ip in where.addresses() if not ip.startswith(("127.", "::1")))
