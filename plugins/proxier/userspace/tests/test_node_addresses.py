@@ -6,7 +6,7 @@ import errno
 import socket
 
 import pytest
-from hyperkube_proxier.userspace import UserspaceProxier
+from hyperkube_proxier.userspace import UserspaceProxier, UserspaceSettings
 from hyperkube_proxier.userspace.node_addresses import LABEL, NodeAddresses, remove_all
 from hyperkube_testing.node_contracts.proxier import answering, read
 
@@ -50,7 +50,7 @@ def _binds(probe, ip):
 
 @pytest.fixture
 def proxier():
-    built = UserspaceProxier(["127.0.0.1"], lambda: 0.0)
+    built = UserspaceProxier(UserspaceSettings(nodeport_addresses=("127.0.0.1",)), lambda: 0.0)
     yield built
     built.cleanup()
 

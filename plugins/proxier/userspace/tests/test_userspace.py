@@ -6,23 +6,27 @@ import socket
 import threading
 
 import pytest
-from hyperkube_proxier.userspace import UserspaceProxier, listeners
+from hyperkube_proxier.userspace import UserspaceProxier, UserspaceSettings, listeners
 from hyperkube_proxier.userspace.balancer import Balancer
+from hyperkube_proxier.userspace.listeners import ListenAddress, Listeners
 from hyperkube_testing.node_contracts.proxier import ProxierContract
 
 from hyperkube.hookspecs.proxier import Endpoint, ProxyState, ServicePort, ServicePortName, UnservedPort
+from hyperkube.testing.waiting import eventually
+
+SETTINGS = UserspaceSettings(nodeport_addresses=("127.0.0.1",), unprivileged_port_offset=0)
 
 
 @pytest.fixture
 def proxier():
-    built = UserspaceProxier(["127.0.0.1"], lambda: 0.0)
+    built = UserspaceProxier(SETTINGS, lambda: 0.0)
     yield built
     built.close()
 
 
 class TestContract(ProxierContract):
     def build(self):
-        return UserspaceProxier(["127.0.0.1"], lambda: 0.0)
+        return UserspaceProxier(SETTINGS, lambda: 0.0)
 
 
 def test_a_privileged_port_is_reported_with_its_service(proxier, monkeypatch):
@@ -101,7 +105,7 @@ def unprivileged(monkeypatch):
 
     listeners_bind = listeners._bind
     monkeypatch.setattr(listeners, "_bind", bind)
-    built = UserspaceProxier(["127.0.0.1"], lambda: 0.0, unprivileged_port_offset=10000)
+    built = UserspaceProxier(SETTINGS.replace(unprivileged_port_offset=10000), lambda: 0.0)
     yield built
     built.close()
 
@@ -128,3 +132,45 @@ def test_a_privileged_port_is_served_at_a_higher_one_and_told_once(unprivileged)
     assert first == [UnservedPort(name, f"{text}: it is served at TCP 127.99.0.1:10081")]
     assert second == []
     assert answer == b"web"
+
+
+def test_external_addresses_are_listened_for_in_the_range_of_ports():
+    with socket.create_server(("0.0.0.0", 0)) as taken:
+        low = taken.getsockname()[1]
+        high = min(low + 1, 65535)
+        built = Listeners(SETTINGS.replace(proxy_port_range=f"{low}-{high}"), [].append, with_portals=True)
+        built.start()
+        first, second = (ListenAddress("TCP", f"198.51.100.{last}", 80) for last in (7, 8))
+
+        failed = built.converge({first: Balancer(lambda: 0.0), second: Balancer(lambda: 0.0)})
+        portals = dict(built.portals)
+        built.close()
+
+    assert portals == {first: high}
+    assert failed == {second: f"cannot listen on {second}: no port of --proxy-port-range={low}-{high} is free"}
+
+
+def test_a_client_of_udp_that_was_silent_is_a_new_one():
+    name = ServicePortName("default", "dns", "dns")
+    with (
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as backend,
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client,
+    ):
+        backend.bind(("127.0.0.1", 0))
+        backend.settimeout(5)
+        port = ServicePort(
+            name=name, protocol="UDP", cluster_ip="127.99.0.1", port=10053,
+            endpoints=(Endpoint(*backend.getsockname(), True),),
+        )  # fmt: skip
+        built = UserspaceProxier(SETTINGS.replace(udp_timeout=0.01), lambda: 0.0)
+        built.sync(ProxyState("IPv4", {name: port}))
+
+        def sender():
+            client.sendto(b"?", ("127.99.0.1", 10053))
+            return backend.recvfrom(10)[1]
+
+        first = sender()
+        again = eventually(lambda: sender() != first)
+        built.close()
+
+    assert again

@@ -12,11 +12,19 @@ from hyperkube.plugin.flags import (
     STRING,
     Flag,
     section,
+    unbuilt,
 )
 
 NAME = "kube-proxy"
 FAMILIES = ("proxier",)
 """Whose plugins the server loads, and whose flags it has."""
+
+_NO_IPVS = "no effect: there is no ipvs proxier"
+_OF_IPVS = (
+    ("exclude-cidrs", LIST, ""), ("min-sync-period", DURATION, "1s"), ("scheduler", STRING, ""),
+    ("strict-arp", BOOL, False), ("sync-period", DURATION, "30s"), ("tcp-timeout", DURATION, "0s"),
+    ("tcpfin-timeout", DURATION, "0s"), ("udp-timeout", DURATION, "0s"),
+)  # fmt: skip
 
 FLAGS = (
     *section(
@@ -43,8 +51,8 @@ FLAGS = (
         Flag("oom-score-adj", INT, -999, "this process's OOM score"),
         Flag("resource-container", STRING, "/kube-proxy", "no effect: the service manager chooses the cgroup",
              accepted=True),
-        Flag("ipvs-scheduler", STRING, "", "no effect: there is no ipvs proxier", accepted=True),
     ),
+    *unbuilt(*section("IPVS", *(Flag(f"ipvs-{name}", kind, default, _NO_IPVS) for name, kind, default in _OF_IPVS))),
     *section(
         "Connection tracking",
         Flag("conntrack-max-per-core", INT, 32768, "tracked connections per core; 0 for the kernel's limit"),
@@ -64,7 +72,11 @@ FLAGS = (
         Flag("bind-address-hard-fail", BOOL, False, "end when health or metrics cannot be served, not try again"),
     ),
     *API_CLIENT,
-    *section("Debugging", Flag("profiling", BOOL, False, "serve profiles under /debug/pprof/")),
+    *section(
+        "Debugging",
+        Flag("profiling", BOOL, False, "serve profiles under /debug/pprof/"),
+        Flag("show-hidden-metrics-for-version", STRING, "", "no effect: no metric is hidden", accepted=True),
+    ),
     *COMPONENT_BASE,
     *GLOBAL,
 )  # fmt: skip

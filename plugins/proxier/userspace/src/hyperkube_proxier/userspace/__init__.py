@@ -20,13 +20,13 @@ from hyperkube_proxier.userspace.balancer import Balancer
 from hyperkube_proxier.userspace.listeners import ListenAddress, Listeners
 from hyperkube_proxier.userspace.node_addresses import NodeAddresses, remove_all
 from hyperkube_proxier.userspace.portals import Portal, Portals, can_have_portals
+from hyperkube_proxier.userspace.settings import UserspaceSettings
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.proxier import IPFamily, ProxyState, ServicePort, ServicePortName, UnservedPort
-from hyperkube.machinery.record import Record
 from hyperkube.plugin import Plugin
 
-__all__ = ["Userspace", "UserspaceProxier"]
+__all__ = ["Userspace", "UserspaceProxier", "UserspaceSettings"]
 
 _ANY = {"IPv4": "0.0.0.0", "IPv6": "::"}
 
@@ -45,12 +45,9 @@ _NOTHING = _Served({}, {}, {})
 class UserspaceProxier:
     """Keeps one listener per address and port; implements `hyperkube.hookspecs.proxier.Proxier`."""
 
-    def __init__(
-        self, node_port_addresses: Sequence[str], monotonic: Callable[[], float], *, unprivileged_port_offset: int = 0
-    ) -> None:
-        self._node_port_addresses = tuple(node_port_addresses)
+    def __init__(self, settings: UserspaceSettings, monotonic: Callable[[], float]) -> None:
+        self._settings = settings
         self._monotonic = monotonic
-        self._port_offset = unprivileged_port_offset
         self._served: dict[IPFamily, _Served] = {}
         self._listeners: Listeners | None = None
         self._addresses = NodeAddresses()
@@ -64,7 +61,7 @@ class UserspaceProxier:
         if self._listeners is None:
             if not wanted:
                 return unserved
-            self._listeners = Listeners(self._addresses.add, self._port_offset, with_portals=self._portals is not None)
+            self._listeners = Listeners(self._settings, self._addresses.add, with_portals=self._portals is not None)
             self._listeners.start()
         failed = self._listeners.converge(wanted)
         self._addresses.keep({address.ip for address in wanted})
@@ -110,8 +107,8 @@ class UserspaceProxier:
 
     def _node_addresses(self, state: ProxyState) -> list[str]:
         """Return where node ports are open; a plain address as it is, as all of 127.0.0.0/8 may be listened on."""
-        plain = [each for each in self._node_port_addresses if _is_address(each)]
-        ranges = [each for each in self._node_port_addresses if each not in plain]
+        plain = [each for each in self._settings.nodeport_addresses if _is_address(each)]
+        ranges = [each for each in self._settings.nodeport_addresses if each not in plain]
         found = list(of_family(plain, state.family))
         if ranges or not plain:
             where = node_port_addresses(ranges, state.node, state.family)
@@ -155,27 +152,10 @@ def _listen_addresses(port: ServicePort, node_addresses: Sequence[str]) -> list[
     return found
 
 
-class UserspaceSettings(Record):
-    """Settings of the proxier.
-
-    Attributes:
-        nodeport_addresses: addresses and ranges that node ports are opened on; none stands for all.
-        unprivileged_port_offset: what is added to a port below 1024 that may not be bound; 0 leaves it unserved.
-    """
-
-    nodeport_addresses: tuple[str, ...] = ()
-    unprivileged_port_offset: int = 10_000
-
-
 class Userspace(Plugin):
-    """Builds the proxier from ``--nodeport-addresses`` and ``--unprivileged-port-offset``."""
+    """Builds the proxier from the settings that its flags make."""
 
     @hookimpl
     def proxier_build(self) -> UserspaceProxier:
         """Return the proxier; it serves nothing yet."""
-        settings = self.settings(UserspaceSettings)
-        return UserspaceProxier(
-            settings.nodeport_addresses,
-            self.context.clock.monotonic,
-            unprivileged_port_offset=settings.unprivileged_port_offset,
-        )
+        return UserspaceProxier(self.settings(UserspaceSettings), self.context.clock.monotonic)

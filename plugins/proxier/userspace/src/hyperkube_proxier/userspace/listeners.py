@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from hyperkube_proxier.userspace.balancer import Balancer
 from hyperkube_proxier.userspace.relay import DatagramRelay, relay_connection
+from hyperkube_proxier.userspace.settings import UserspaceSettings
 
 Result = TypeVar("Result")
 
@@ -62,12 +63,13 @@ class _Stream:
 class _Datagrams:
     """A UDP listener."""
 
-    def __init__(self, balancer: Balancer) -> None:
+    def __init__(self, balancer: Balancer, idle_seconds: float) -> None:
         self.balancer = balancer
+        self._idle_seconds = idle_seconds
         self._relay: DatagramRelay | None = None
 
     async def open(self, bound: socket.socket) -> None:
-        relay = self._relay = DatagramRelay(lambda: self.balancer)
+        relay = self._relay = DatagramRelay(lambda: self.balancer, self._idle_seconds)
         await asyncio.get_running_loop().create_datagram_endpoint(lambda: relay, sock=bound)
 
     async def close(self) -> None:
@@ -81,16 +83,18 @@ class _Datagrams:
 class Listeners:
     """All listeners of one proxier; its methods are called from one thread, the loop runs on another."""
 
-    def __init__(self, add_address: Callable[[str], None], port_offset: int = 0, *, with_portals: bool = False) -> None:
+    def __init__(
+        self, settings: UserspaceSettings, add_address: Callable[[str], None], *, with_portals: bool = False
+    ) -> None:
         """Prepare.
 
         Args:
+            settings: of the proxier.
             add_address: makes a cluster IP one of this node's addresses, or raises an OSError.
-            port_offset: what is added to a port that needs a privilege; 0 leaves it unserved.
-            with_portals: whether an address that is not this machine's is listened for at any port of it.
+            with_portals: whether an address that is not this machine's is listened for at another port of it.
         """
+        self._settings = settings
         self._add_address = add_address
-        self._port_offset = port_offset
         self._with_portals = with_portals
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="userspace-proxier", daemon=True)
@@ -138,17 +142,21 @@ class Listeners:
                     continue
                 bound, port = substitute
                 failed[address] += f": it is served at {address._replace(port=port)}"
-            opened = _Datagrams(balancer) if address.protocol == "UDP" else _Stream(balancer)
+            opened = self._open[address] = self._listener(address, balancer)
             await opened.open(bound)
-            self._open[address] = opened
         return failed
+
+    def _listener(self, address: ListenAddress, balancer: Balancer) -> _Stream | _Datagrams:
+        if address.protocol == "UDP":
+            return _Datagrams(balancer, self._settings.udp_timeout)
+        return _Stream(balancer)
 
     def _bind(self, address: ListenAddress) -> socket.socket:
         try:
             return _bind(address)
         except OSError as error:
             if error.errno == errno.EADDRNOTAVAIL and self._with_portals and not address.of_cluster:
-                bound = _bind(address._replace(ip="::" if ":" in address.ip else "0.0.0.0", port=0))
+                bound = self._bind_portal(address)
                 self.portals[address] = bound.getsockname()[1]
                 return bound
             if error.errno != errno.EADDRNOTAVAIL or not address.of_cluster:
@@ -157,11 +165,20 @@ class Listeners:
                 self._add_address(address.ip)
             return _bind(address)
 
+    def _bind_portal(self, address: ListenAddress) -> socket.socket:
+        """Bind the first port for portals that is free, of every address of this machine."""
+        everywhere = address._replace(ip="::" if ":" in address.ip else "0.0.0.0")
+        for port in self._settings.portal_ports:
+            with contextlib.suppress(OSError):
+                return _bind(everywhere._replace(port=port))
+        raise OSError(errno.EADDRINUSE, f"no port of --proxy-port-range={self._settings.proxy_port_range} is free")
+
     def _bind_substitute(self, address: ListenAddress, error: OSError) -> tuple[socket.socket, int] | None:
         """Bind the port that stands for one without the privilege for it; None where there is none."""
-        if error.errno != errno.EACCES or not self._port_offset:
+        offset = self._settings.unprivileged_port_offset
+        if error.errno != errno.EACCES or not offset:
             return None
-        port = address.port + self._port_offset
+        port = address.port + offset
         try:
             return self._bind(address._replace(port=port)), port
         except OSError:

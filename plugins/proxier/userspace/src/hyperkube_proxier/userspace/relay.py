@@ -14,7 +14,6 @@ CHUNK = 64 * 1024
 CONNECT_SECONDS = (0.25, 0.5, 1.0, 2.0)
 """Time-outs of successive tries, each at another backend while there is one; as upstream's userspace proxier."""
 UDP_CLIENTS = 1024
-UDP_IDLE_SECONDS = 10.0
 
 
 async def relay_connection(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, balancer: Balancer) -> None:
@@ -58,8 +57,10 @@ async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 class DatagramRelay(asyncio.DatagramProtocol):
     """Listens for clients; each gets a socket towards its backend for as long as packets flow."""
 
-    def __init__(self, balancer: Callable[[], Balancer]) -> None:
+    def __init__(self, balancer: Callable[[], Balancer], idle_seconds: float) -> None:
+        """Take what chooses backends, and how long a client may be silent."""
         self._balancer = balancer
+        self._idle_seconds = idle_seconds
         self._transport: asyncio.DatagramTransport | None = None
         self._clients: OrderedDict[Address, _Answers] = OrderedDict()
 
@@ -74,7 +75,7 @@ class DatagramRelay(asyncio.DatagramProtocol):
             backend = self._balancer().choose(addr[0])
             if backend is None:
                 return
-            answers = self._clients[addr] = _Answers(self, addr)
+            answers = self._clients[addr] = _Answers(self, addr, self._idle_seconds)
             asyncio.get_running_loop().create_task(answers.open(backend))
             if len(self._clients) > UDP_CLIENTS:
                 self._clients.popitem(last=False)[1].close()
@@ -101,9 +102,10 @@ class DatagramRelay(asyncio.DatagramProtocol):
 class _Answers(asyncio.DatagramProtocol):
     """One client's socket towards its backend."""
 
-    def __init__(self, relay: DatagramRelay, client: Address) -> None:
+    def __init__(self, relay: DatagramRelay, client: Address, idle_seconds: float) -> None:
         self._relay = relay
         self._client = client
+        self._idle_seconds = idle_seconds
         self._transport: asyncio.DatagramTransport | None = None
         self._waiting: list[bytes] = []
         self._idle: asyncio.TimerHandle | None = None
@@ -149,4 +151,4 @@ class _Answers(asyncio.DatagramProtocol):
     def _touch(self) -> None:
         if self._idle is not None:
             self._idle.cancel()
-        self._idle = asyncio.get_running_loop().call_later(UDP_IDLE_SECONDS, self.close)
+        self._idle = asyncio.get_running_loop().call_later(self._idle_seconds, self.close)
