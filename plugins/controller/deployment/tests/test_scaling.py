@@ -98,7 +98,11 @@ def test_old_replica_sets_shrink(wanted, unavailable, old, own, expected):
         pytest.param(7, 10, [2, 3, 2], [3, 4, 3], 0, 0, id="7 to 10"),
         pytest.param(13, 8, [2, 8, 3], [1, 5, 2], 0, 0, id="13 to 8"),
         pytest.param(3, 4, [1, 1, 1], [2, 1, 1], 0, 0, id="3 to 4: what is left goes to the newest"),
+        pytest.param(3, 2, [1, 1, 1], [1, 1, 0], 0, 0, id="3 to 2: the oldest gives"),
         pytest.param(3, 1, [1, 1, 1], [1, 0, 0], 0, 0, id="3 to 1"),
+        pytest.param(6, 6, [0, 0, 0], [6, 0, 0], 0, 0, id="from none"),
+        pytest.param(10, 50, [5, 8], [22, 34], 6, 3, id="size and surge grow"),
+        pytest.param(2, 2, [2, 1], [2, 1], 1, 1, id="a new one that is broken takes nothing from the old"),
         pytest.param(3, 0, [3, 0, 0], [0, 0, 0], 0, 0, id="to none, alone"),
         pytest.param(6, 0, [3, 2, 1], [0, 0, 0], 0, 0, id="to none"),
         pytest.param(10, 20, [6, 6], [11, 11], 2, 2, id="with a surge: 10 to 20"),
@@ -114,6 +118,69 @@ def test_a_change_is_shared_in_proportion(before, wanted, sizes, expected, surge
     found = scale(seen)
 
     assert [found.get(name, size) for name, size in zip(names, sizes, strict=True)] == expected
+
+
+@pytest.mark.parametrize(
+    ("before", "wanted", "sizes", "expected"),
+    [
+        pytest.param(4, 5, [2, 2], [3, 2], id="4 to 5"),
+        pytest.param(10, 14, [7, 3], [10, 4], id="size and template"),
+    ],
+)
+def test_without_a_new_one_the_old_share_it(before, wanted, sizes, expected):
+    old = [replica_set(f"old{place}", size, age=place, desired=before, most=before) for place, size in enumerate(sizes)]
+
+    found = scale(observed(wanted, *old, status=before))
+
+    assert [found.get(each["metadata"]["name"], size) for each, size in zip(old, sizes, strict=True)] == expected
+
+
+def test_an_update_that_failed_in_between_is_made_up_for():
+    sets = [
+        new(2, 0, desired=5, most=5),
+        replica_set("old1", 1, age=1, desired=3, most=3),
+        replica_set("old2", 1, age=2, desired=5, most=5),
+    ]
+
+    assert scale(observed(5, *sets, status=5)) == {"new": 2, "old1": 2, "old2": 1}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "unavailable", "expected"),
+    [
+        (10, 5, 5), (10, 10, 10), (5, 10, 5), (0, 10, 0), (10, "50%", 5), (10, "100%", 10), (5, "100%", 5),
+        (10, "39%", 3), (0, "0%", 0),
+    ],
+)  # fmt: skip
+def test_no_more_may_be_missing_than_are_wanted(wanted, unavailable, expected):
+    assert (
+        observed(wanted, surge=1 if unavailable != "0%" else 0, unavailable=unavailable).resolve_fenceposts()[1]
+        == expected
+    )
+
+
+def test_a_surge_rounds_up_and_recreate_has_none():
+    assert observed(10, surge="39%", unavailable="39%").resolve_fenceposts() == (4, 3)
+    assert observed(10, surge=3, unavailable=3, kind="Recreate").resolve_fenceposts() == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "wanted", "size", "surge", "expected"),
+    [
+        pytest.param("RollingUpdate", 1, 5, 1, 5, id="no room"),
+        pytest.param("RollingUpdate", 6, 2, 10, 6, id="as many as wanted"),
+        pytest.param("Recreate", 3, 1, 1, 3, id="recreate"),
+    ],
+)
+def test_the_size_of_a_new_one(kind, wanted, size, surge, expected):
+    latest = new(size)
+
+    assert (
+        new_rs_new_replicas(
+            observed(wanted, latest, replica_set("old", 5), surge=surge, unavailable=1, kind=kind), latest
+        )
+        == expected
+    )
 
 
 def test_without_the_annotation_the_size_of_the_deployment_stands_for_it():

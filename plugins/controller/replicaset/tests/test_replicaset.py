@@ -1,6 +1,9 @@
 """The replicaset controller on the bench."""
 
-from hyperkube_controller.replicaset import Replicaset
+from datetime import UTC, datetime
+
+import pytest
+from hyperkube_controller.replicaset import Replicaset, age_ratios
 
 from hyperkube.kinds.resources import PODS, REPLICA_SETS
 from hyperkube.machinery.errors import Forbidden
@@ -185,3 +188,56 @@ def test_a_refused_deletion_shows_in_the_status():
     assert condition["message"] == "unable to delete pods: not you"
     world.advance(1)
     assert "conditions" not in world.client.objects(REPLICA_SETS)[0]["status"]
+
+
+def aged(seconds, *, ready=True):
+    stamp = datetime.fromtimestamp(1_900_000_000 - seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    conditions = [{"type": "Ready", "status": "True"}] if ready else []
+    return {"metadata": {"creationTimestamp": stamp}, "status": {"conditions": conditions}}
+
+
+@pytest.mark.parametrize(
+    ("active", "chosen", "ratios"),
+    [
+        pytest.param([60, 60], [60], [1], id="of-one-age"),
+        pytest.param([60, 200], [200], [3], id="rounded-down"),
+        pytest.param([60, 200, 30], [60, 200], [2, 6], id="against-the-youngest"),
+        pytest.param([], [], [], id="none-ready"),
+    ],
+)
+def test_the_age_of_what_goes_against_that_of_the_youngest(active, chosen, ratios):
+    unready = [aged(1, ready=False)]
+
+    found = age_ratios(
+        [*map(aged, active), *unready], [*map(aged, chosen), *unready], datetime.fromtimestamp(1.9e9, UTC)
+    )
+
+    assert list(found) == ratios
+
+
+def test_the_ratio_is_told_when_it_scales_down():
+    world = rig((REPLICA_SETS, RS))
+    for name in [pod["metadata"]["name"] for pod in world.client.objects(PODS)]:
+        ready = {"conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": "2030-01-01T00:00:00Z"}]}
+        world.client.patch(PODS, name, {"status": ready}, "d", subresource="status")
+    world.advance(60)
+
+    world.client.patch(REPLICA_SETS, "web", {"spec": {"replicas": 1}}, "d")
+    world.settle()
+
+    (family,) = world.plugins[0]._metrics.collect()
+    counts = {float(each.labels["le"]): each.value for each in family.samples if each.name.endswith("_bucket")}
+    assert (counts[0.5], counts[1.0]) == (0, 2)
+
+
+def test_while_pods_are_expected_the_status_follows_but_no_pod_is_made():
+    world = ControllerRig(Replicaset)
+    world.client.seed(REPLICA_SETS, RS)
+    world.informers.refresh()
+    world.controllers[0].drain()
+    world.client.actions.clear()
+
+    world.controllers[0].loop.queue.add("d/web")
+    world.controllers[0].drain()
+
+    assert [action for action in world.client.actions if action[1] == "pods"] == []

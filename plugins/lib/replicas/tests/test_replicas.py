@@ -87,3 +87,55 @@ def test_a_refusal_shows_in_the_status_until_it_is_over():
         "quota exceeded",
     )
     assert healed["conditions"] == []
+
+
+PRODUCTION = {"name": "foo", "type": "production"}
+FAILED = {"type": "ReplicaFailure", "status": "True"}
+
+
+def owner(replicas=2, labels=PRODUCTION, **more):
+    spec = {"replicas": replicas, "template": {"metadata": {"labels": labels}}, **more}
+    return {"metadata": {"generation": 1}, "spec": spec}
+
+
+def labelled(name, labels=PRODUCTION, ready=OLD):
+    made = pod(name, ready=ready)
+    made["metadata"]["labels"] = labels
+    return made
+
+
+@pytest.mark.parametrize(
+    ("given", "pods", "counts"),
+    [
+        pytest.param(owner(), [labelled("a")], (1, 1, 1, 1), id="one"),
+        pytest.param(owner(1), [labelled("a", {"name": "foo"})], (1, None, 1, 1), id="one-without-a-label"),
+        pytest.param(owner(), [labelled("a"), labelled("b")], (2, 2, 2, 2), id="two"),
+        pytest.param(owner(), [labelled("a", {}), labelled("b", {})], (2, None, 2, 2), id="two-without-labels"),
+        pytest.param(owner(), [labelled("a"), labelled("b", {})], (2, 1, 2, 2), id="one-of-each"),
+        pytest.param(owner(), [labelled("a", ready="")], (1, 1, None, None), id="not-ready"),
+        pytest.param(owner(minReadySeconds=86_400), [labelled("a")], (1, 1, 1, None), id="not-available"),
+    ],
+)
+def test_the_counts(given, pods, counts):
+    status = status_of(given, pods, "", NOW)
+
+    keys = ("replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas")
+    assert tuple(status[key] for key in keys) == counts
+
+
+@pytest.mark.parametrize(
+    ("before", "replicas", "pods", "failure", "reasons"),
+    [
+        pytest.param([], 2, 1, "no", ["FailedCreate"], id="too-few"),
+        pytest.param([], 2, 3, "no", ["FailedDelete"], id="too-many"),
+        pytest.param([FAILED], 10, 1, "", [], id="healed"),
+        pytest.param([FAILED], 10, 1, "no", [None], id="failed-before"),
+        pytest.param([], 2, 1, "", [], id="well"),
+    ],
+)
+def test_the_condition_of_failure(before, replicas, pods, failure, reasons):
+    given = {**owner(replicas), "status": {"conditions": before}}
+
+    status = status_of(given, [labelled(str(number)) for number in range(pods)], failure, NOW)
+
+    assert [each.get("reason") for each in status["conditions"]] == reasons

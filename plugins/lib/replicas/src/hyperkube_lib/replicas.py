@@ -113,6 +113,7 @@ class ReplicasController:
         selector_of: Callable[[Object], Selector],
         workers: int,
         shows_terminating: bool = False,
+        scaled_down: Callable[[Sequence[Object], Sequence[Object], datetime], None] | None = None,
     ) -> None:
         """Subscribe to the owners and their pods.
 
@@ -124,6 +125,8 @@ class ReplicasController:
             selector_of: returns an owner's selector.
             workers: how many owners are synced at once.
             shows_terminating: whether the owners' status has ``terminatingReplicas``.
+            scaled_down: is told of the active pods of an owner, those of them that were chosen to go, and the time,
+                whenever some stay.
         """
         context = plugin.context
         self._resource = resource
@@ -134,6 +137,7 @@ class ReplicasController:
         self._recorder = EventRecorder(self._client, self._clock, component)
         self._expectations = Expectations(self._clock)
         self._pod_control = PodControl(self._client, self._recorder, self._expectations)
+        self._scaled_down = scaled_down
         self._shows_terminating = shows_terminating and context.gates.get(TERMINATING_REPLICAS, True)
         self._owners = plugin.informers.informer(resource)
         self._pods = plugin.informers.informer(PODS)
@@ -228,6 +232,8 @@ class ReplicasController:
             reference = workloads.controller_reference(owner, self._resource.api_version, self._kind)
             pod = workloads.pod_from_template((owner.get("spec") or {}).get("template") or {}, owner, reference)
             return self._pod_control.manage(key, owner, create=[pod] * decision.create)
+        if self._scaled_down is not None and 0 < len(decision.delete) < len(pods):
+            self._scaled_down(pods, decision.delete, now)
         return self._pod_control.manage(key, owner, delete=decision.delete)
 
     def _related(self, owner: Object, pods: list[Object]) -> list[Object]:

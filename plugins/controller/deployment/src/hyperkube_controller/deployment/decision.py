@@ -56,7 +56,8 @@ def decide(observed: Observed) -> list[Action]:
         return renumbered + _status(observed, frozen=observed.is_paused)
     if observed.is_paused or scaling.is_scaling_event(observed):
         steps = _scale_replica_sets(observed, scaling.scale(observed))
-        tidy = [] if steps or not observed.is_paused else _cleanup_deployment(observed)
+        tidies = observed.is_paused and observed.rollback_to is None and not steps
+        tidy = _cleanup_deployment(observed) if tidies else []
         return steps + tidy + _status(observed, frozen=True)
     if not observed.is_rolling:
         going = {name_of(rs): 0 for rs in observed.old if replicas_of(rs)}

@@ -71,7 +71,7 @@ def status_of(observed: Observed, *, made: Object | None = None, frozen: bool = 
     Args:
         observed: what is known.
         made: the replica set that is being created by the same decision.
-        frozen: paused or only scaling: the progress is not judged.
+        frozen: paused or only scaling: neither the progress nor the failures of replica sets are judged.
     """
     new = observed.new
     status: dict[str, Any] = calculate_counts(observed, new)
@@ -91,7 +91,8 @@ def status_of(observed: Observed, *, made: Object | None = None, frozen: bool = 
             conditions = _progress(observed, new, status, conditions)
     elif not frozen:
         conditions = without_condition(conditions, "Progressing")
-    conditions = _replica_failures(observed, new, conditions, now)
+    if not frozen:
+        conditions = _replica_failures(observed, new, conditions, now)
     return {**status, "conditions": conditions}
 
 
