@@ -104,3 +104,19 @@ def test_a_huge_exponent_costs_nothing():
 def test_whole_numbers_are_told_from_fractions():
     assert parse("2000m").is_integer()
     assert not parse("2500m").is_integer()
+
+
+@pytest.mark.parametrize("text", ["1000000000000000000000", "1000E", "-2000E"])
+def test_a_number_past_exa_keeps_its_text_though_it_is_shown_without_a_letter(text):
+    quantity = parse(text)
+
+    assert str(quantity) == text[: 2 if text[0] == "-" else 1]
+    assert canonical(text) == canonical_resource(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "whole"),
+    [("1", True), ("1500m", False), ("1e21", True), ("1000000000000000000000", False), ("9223372036854775808", True)],
+)
+def test_whether_a_number_is_whole_is_asked_of_the_lowest_64_bits_of_its_thousandths(text, whole):
+    assert parse(text).is_whole() is whole

@@ -69,6 +69,17 @@ class Quantity:
         """Return a thousand times the number as an integer, rounded away from zero."""
         return self.scaled_value(MILLI)
 
+    def is_whole(self) -> bool:
+        """Tell whether the thousandths end in three zeros, as Kubernetes asks it: of their lowest 64 bits only.
+
+        What was read into 64 bits (up to 18 digits) is whole when the thousandths do not fit.
+        """
+        thousandths = abs(self.milli_value())
+        if thousandths > _MAX_INT64 and abs(self.mantissa) < _ten(_FAST_DIGITS):
+            return True
+        low = thousandths & (2**64 - 1)
+        return (low - 2**64 if low > _MAX_INT64 else low) % 1000 == 0
+
     def scaled_value(self, scale: int) -> int:
         """Return the number in units of ten to the `scale`, rounded away from zero."""
         shift = self.scale - scale
@@ -187,9 +198,9 @@ def _decimal_text(mantissa: int, scale: int, form: Format) -> str:
     mantissa, scale = _without_tens(mantissa, scale)
     surplus = scale % 3
     mantissa, scale = mantissa * _ten(surplus), scale - surplus
-    if form == "DecimalExponent" or scale not in _DECIMAL_SUFFIX:  # past exa there is no letter left
+    if form == "DecimalExponent":
         return f"{_digits(mantissa)}e{scale}" if scale else _digits(mantissa)
-    return f"{_digits(mantissa)}{_DECIMAL_SUFFIX[scale]}"
+    return f"{_digits(mantissa)}{_DECIMAL_SUFFIX.get(scale, '')}"  # past exa Kubernetes has no letter, and writes none
 
 
 def _digits(number: int) -> str:
@@ -284,7 +295,7 @@ def canonical(text: str | float) -> str:
     Raises:
         QuantityError: the text is no quantity.
     """
-    return str(parse(text))
+    return _written(parse(text), text)
 
 
 @lru_cache(maxsize=4096)
@@ -294,4 +305,10 @@ def canonical_resource(text: str | float) -> str:
     Raises:
         QuantityError: the text is no quantity.
     """
-    return str(parse(text).rounded_up())
+    return _written(parse(text).rounded_up(), text)
+
+
+def _written(quantity: Quantity, text: str | float) -> str:
+    """Return the text of a quantity; one past exa stays as it came, for Kubernetes' text of it is another number."""
+    written = str(quantity)
+    return written if parse(written) == quantity else str(text).strip()

@@ -22,6 +22,6 @@ def amount_warnings(path: Path, amounts: Mapping[str, str]) -> list[str]:
 
 def fraction_warnings(path: Path, text: str | None) -> list[str]:
     """Return the warning for an amount of bytes with a fraction."""
-    if text is None or parse(text).milli_value() % 1000 == 0:
+    if text is None or parse(text).is_whole():
         return []
     return [f"{path}: fractional byte value {quote(str(parse(text)))} is invalid, must be an integer"]

@@ -96,7 +96,7 @@ def amount(path: Path, name: str, text: str) -> list[FieldError]:
     errors: list[FieldError] = []
     if value.sign < 0:
         errors.append(invalid(path, str(value), NOT_NEGATIVE))
-    if is_integer(name) and value.milli_value() % 1000:
+    if is_integer(name) and not value.is_whole():
         errors.append(invalid(path, str(value), NOT_INTEGER))
     return errors
 
