@@ -75,3 +75,24 @@ def test_a_bad_time_is_refused_in_go_words(text, message):
 )
 def test_ages_read_as_in_kubectl(seconds, long, short):
     assert (human_duration(seconds), short_human_duration(timedelta(seconds=seconds))) == (long, short)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("2021-02-30T00:00:00Z", ': cannot parse "Z" as ".000000"'),
+        ("2020-01-01T00:00:00", ': cannot parse "" as ".000000"'),
+        ("2020-01-01T00:00:00.12Z", ': cannot parse ".12Z" as ".000000"'),
+        ("2020-01-01T00:00:00.123456789Z", ': cannot parse "789Z" as "Z07:00"'),
+    ],
+)
+def test_a_micro_time_has_six_digits_of_fraction(text, why):
+    with pytest.raises(TimeError) as caught:
+        parse_micro_time(text)
+
+    assert str(caught.value) == f'parsing time "{text}" as "2006-01-02T15:04:05.000000Z07:00"{why}'
+
+
+def test_a_month_that_is_none_is_found_before_a_missing_fraction():
+    with pytest.raises(TimeError, match='"2021-13-01T00:00:00Z": month out of range'):
+        parse_micro_time("2021-13-01T00:00:00Z")

@@ -16,6 +16,8 @@ _LAYOUT = "2006-01-02T15:04:05Z07:00"
 _MICRO_LAYOUT = "2006-01-02T15:04:05.000000Z07:00"
 _GO_ORDER = (("2006", r"\d{4}"), ("-", "-"), ("01", r"\d{2}"), ("-", "-"), ("02", r"\d{2}"), ("T", "T"),
              ("15", r"\d{1,2}"), (":", ":"), ("04", r"\d{2}"), (":", ":"), ("05", r"\d{2}"))  # fmt: skip
+_RANGES = {"01": ("month", 1, 12), "15": ("hour", 0, 23), "04": ("minute", 0, 59), "05": ("second", 0, 59)}
+_MICRO_DIGITS = 6
 _SECONDS, _MICROSECONDS = len("2006-01-02T15:04:05"), len("2006-01-02T15:04:05.000000")
 _MINUTE, _HOUR, _DAY, _YEAR = 60, 3600, 86400, 365 * 86400
 
@@ -44,7 +46,7 @@ def parse_time(text: str) -> datetime:
 
 
 def parse_micro_time(text: str) -> datetime:
-    """Read a time as `parse_time` does; errors name the layout of a ``MicroTime``.
+    """Read the time of a ``MicroTime``, whose fraction has exactly six digits.
 
     Raises:
         TimeError: the text is none.
@@ -54,7 +56,7 @@ def parse_micro_time(text: str) -> datetime:
 
 def _read(text: str, layout: str) -> datetime:
     shape = _RFC3339.fullmatch(text)
-    if shape is None:
+    if shape is None or (layout == _MICRO_LAYOUT and len(shape[3] or "") != _MICRO_DIGITS):
         raise TimeError(_why(text, layout))
     day, clock, fraction, zone = shape.groups()
     micros = (fraction or "0")[:6].ljust(6, "0")
@@ -67,28 +69,26 @@ def _read(text: str, layout: str) -> datetime:
 
 def _out_of_range(day: str, clock: str) -> str:
     """Name the part of a time that no calendar has, as Go names it."""
-    month = int(day[5:7])
-    hour, minute, second = (int(part) for part in clock.split(":"))
-    for name, wrong in (
-        ("month", not 1 <= month <= 12),
-        ("hour", hour > 23),
-        ("minute", minute > 59),
-        ("second", second > 59),
-    ):
-        if wrong:
-            return name
-    return "day"
+    values = zip(("01", "15", "04", "05"), (day[5:7], *clock.split(":")), strict=True)
+    return next((_RANGES[part][0] for part, value in values if _is_out_of_range(part, value)), "day")
+
+
+def _is_out_of_range(part: str, value: str) -> bool:
+    return part in _RANGES and not _RANGES[part][1] <= int(value) <= _RANGES[part][2]
 
 
 def _why(text: str, layout: str) -> str:
     """Return Go's explanation of the first part of the layout that does not fit."""
     rest = text
-    for part, pattern in _GO_ORDER:
+    micro = ((".000000", r"[.,]\d{6}"),) if layout == _MICRO_LAYOUT else ()
+    for part, pattern in (*_GO_ORDER, *micro):
         match = re.match(pattern, rest, re.ASCII)
         if match is None:
             return f'parsing time "{text}" as "{layout}": cannot parse "{rest}" as "{part}"'
+        if _is_out_of_range(part, match[0]):
+            return f'parsing time "{text}": {_RANGES[part][0]} out of range'
         rest = rest[match.end() :]
-    rest = re.sub(r"^[.,]\d+", "", rest)
+    rest = rest if micro else re.sub(r"^[.,]\d+", "", rest)
     zone = re.match(r"Z|[+-]\d{2}:\d{2}", rest, re.ASCII)
     if zone is None:
         return f'parsing time "{text}" as "{layout}": cannot parse "{rest}" as "Z07:00"'
