@@ -83,7 +83,7 @@ class RuntimeClass(Plugin):
     def _class_of(self, pod: Object) -> Object | None:
         """Return the class that the pod names, from the server when the cache does not have it."""
         name = spec_of(pod).get("runtimeClassName")
-        if not name:
+        if name is None:
             return None
         try:
             return cached_or_live(self._classes, self.client, name)

@@ -13,12 +13,13 @@ from random import Random
 from hyperkube_lib.pod_references import pod_references, volume_references
 from hyperkube_lib.service_account_tokens import WARN_ONLY_SECONDS
 
+from hyperkube.client.informer import cached_or_live
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.admission import AdmissionRequest
 from hyperkube.kinds.pods import is_mirror, spec_of
 from hyperkube.kinds.resources import PODS, SERVICE_ACCOUNTS
 from hyperkube.machinery.booleans import parse_bool
-from hyperkube.machinery.errors import Forbidden, NotFound
+from hyperkube.machinery.errors import ApiError, Forbidden, NotFound
 from hyperkube.machinery.objects import Object, annotations_of, copy_object, name_of
 from hyperkube.machinery.random import suffix
 from hyperkube.plugin import Plugin, PluginContext
@@ -203,16 +204,15 @@ class ServiceAccount(Plugin):
         Raises:
             Forbidden: there is none.
         """
-        account = self._accounts.get(namespace, name)
-        if account is not None:
-            return account
+        where = f"error looking up service account {namespace}/{name}"
         attempts = _PATIENCE if name == DEFAULT else 1
         while True:
             attempts -= 1
             try:
-                return self.client.get(SERVICE_ACCOUNTS, name, namespace)
+                return cached_or_live(self._accounts, self.client, name, namespace)
             except NotFound as error:
                 if attempts <= 0:
-                    text = f'error looking up service account {namespace}/{name}: serviceaccount "{name}" not found'
-                    raise Forbidden(text) from error
+                    raise Forbidden(f'{where}: serviceaccount "{name}" not found') from error
+            except ApiError as error:
+                raise Forbidden(f"{where}: {error.message}") from error
             self.context.clock.sleep(_WAIT_SECONDS)

@@ -17,7 +17,10 @@ from hyperkube.client.client import Client
 from hyperkube.client.object_cache import CacheMutated
 from hyperkube.client.reflector import Informer, Projection, without_managed_fields
 from hyperkube.machinery.clock import Clock, SystemClock
+from hyperkube.machinery.errors import ApiError
+from hyperkube.machinery.field import quote
 from hyperkube.machinery.groups import GroupVersionResource
+from hyperkube.machinery.names import path_segment_name
 from hyperkube.machinery.objects import Object
 
 __all__ = ["CacheMutated", "Informer", "InformerFactory", "Projection", "cached_or_live", "without_managed_fields"]
@@ -30,9 +33,16 @@ def cached_or_live(informer: Informer, client: Client, name: str, namespace: str
 
     Raises:
         NotFound: the server does not have it either.
+        ApiError: no object can have such a name; the text is that of client-go's ``Request.Name``.
     """
     found = informer.get(namespace, name)
-    return found if found is not None else client.get(informer.resource, name, namespace)
+    if found is not None:
+        return found
+    if not name:
+        raise ApiError("resource name may not be empty")
+    if faults := path_segment_name(name):
+        raise ApiError(f"invalid resource name {quote(name)}: [{' '.join(faults)}]")
+    return client.get(informer.resource, name, namespace)
 
 
 class _Shared:
