@@ -31,7 +31,9 @@ class Issue:
     message: str
 
     def shown(self, source: str) -> str:
-        """Return the message with the line it is about and a mark under the place."""
+        """Return the message with the line it is about and a mark under the place; an empty text has no line."""
+        if not source:
+            return f"ERROR: <input>:1:0: {self.message}"
         before = source[: self.offset]
         line_number = before.count("\n")
         column = len(before) - (before.rfind("\n") + 1)

@@ -23,8 +23,10 @@ from hyperkube_lib.cel.tokens import EOF, KINDS_SHOWN, BadLiteral, Token, tokeni
 from hyperkube_lib.cel.values import UInt
 
 _CONSTANTS = ("true", "false", "null", "FLOAT", "INT", "UINT", "STRING", "BYTES", "IDENTIFIER")
+_FIELDS = frozenset({"IDENTIFIER", "ESCAPED"})
 _STARTS = frozenset({"[", "{", "(", ".", "-", "!", *_CONSTANTS})
 _RELATIONS = {"<": "_<_", "<=": "_<=_", ">=": "_>=_", ">": "_>_", "==": "_==_", "!=": "_!=_", "in": "@in"}
+_OPERATORS = frozenset({*_RELATIONS, "||", "&&", "?", "+", "*", "/", "%"})
 _SUMS = {"+": "_+_", "-": "_-_"}
 _PRODUCTS = {"*": "_*_", "/": "_/_", "%": "_%_"}
 _ORDER = ("[", "{", "}", "(", ")", ".", ",", "-", "!", "?", *_CONSTANTS, "ESCAPED")
@@ -65,6 +67,7 @@ def _listed(kinds: set[str] | frozenset[str]) -> str:
 
 class _Parser:
     def __init__(self, source: str) -> None:
+        self._source = source
         self._tokens, self.issues = tokenize(source)
         self._at = 0
         self._depth = 0
@@ -93,6 +96,12 @@ class _Parser:
         token = self._next
         word = "extraneous" if self._after() in kinds and token.kind != EOF else "mismatched"
         return self._fail(token, f"{word} input '{token.text}' expecting {_listed(kinds)}")
+
+    def _dead_end(self, start: Token) -> _Stop:
+        """Refuse what comes after a dot, which begins several alternatives of the grammar."""
+        token = self._next
+        end = token.offset + (len(token.text) if token.kind != EOF else 0)
+        return self._fail(token, f"no viable alternative at input '{self._source[start.offset : end].rstrip()}'")
 
     def _expect(self, kind: str) -> Token:
         token = self._next
@@ -188,20 +197,18 @@ class _Parser:
         dot = self._take()
         if self._next.kind == "?":
             self._take()
-            name = self._field_name()
+            if self._next.kind not in _FIELDS:
+                raise self._mismatch(_FIELDS)
+            name = self._take()
             return Call(dot.offset, "_?._", None, (node, Literal(name.offset, _plain(name))))
-        name = self._field_name()
+        if self._next.kind not in _FIELDS:
+            raise self._dead_end(dot)
+        name = self._take()
         if name.kind == "IDENTIFIER" and self._next.kind == "(":
             opening = self._take()
             arguments = self._arguments()
             return self._expanded(Call(opening.offset, name.text, node, arguments))
         return Select(dot.offset, node, _plain(name))
-
-    def _field_name(self) -> Token:
-        token = self._next
-        if token.kind not in {"IDENTIFIER", "ESCAPED"}:
-            raise self._mismatch({"?", "IDENTIFIER", "ESCAPED"})
-        return self._take()
 
     def _indexed(self, node: Node) -> Node:
         bracket = self._take()
@@ -230,7 +237,10 @@ class _Parser:
     def _primary(self, extra: frozenset[str] = frozenset()) -> Node:
         token = self._next
         if token.kind not in _STARTS:
-            raise self._mismatch(_STARTS | extra)
+            refused = self._mismatch(_STARTS | extra)
+            if token.kind not in _OPERATORS or self._after() in _STARTS | extra:
+                raise refused
+            return Literal(token.offset, None)  # cel-go's parser goes on with what is right of the operator
         if token.kind == "(":
             self._take()
             node = self.expression()
@@ -246,17 +256,23 @@ class _Parser:
 
     def _name(self) -> Node:
         start = self._take() if self._next.kind == "." else None
+        if start and self._next.kind != "IDENTIFIER":
+            raise self._dead_end(start)
         token = self._expect("IDENTIFIER")
         name = ("." if start else "") + token.text
         if self._next.kind == "(":
+            self._refuse_reserved(token)
             opening = self._take()
             return self._expanded(Call(opening.offset, name, None, self._arguments()))
         dotted = self._struct_name()
         if dotted is not None:
             return self._struct(name + dotted)
+        self._refuse_reserved(token)
+        return Ident(start.offset if start else token.offset, name)
+
+    def _refuse_reserved(self, token: Token) -> None:
         if token.text in RESERVED:
             self._issue(token.offset, f"reserved identifier: {token.text}")
-        return Ident(start.offset if start else token.offset, name)
 
     def _struct_name(self) -> str | None:
         """Return the rest of a message's name when a message begins here, having read it; None when not."""
@@ -278,9 +294,9 @@ class _Parser:
             if optional:
                 self._take()
             token = self._next
-            if token.kind not in {"IDENTIFIER", "ESCAPED"}:
+            if token.kind not in _FIELDS:
                 more = {"}", ",", "?"} if first else {"}", "?"}
-                raise self._mismatch({"IDENTIFIER", "ESCAPED"} | (set() if optional else more))
+                raise self._mismatch(_FIELDS | (set() if optional else more))
             self._take()
             colon = self._expect(":")
             fields.append(FieldValue(colon.offset, _plain(token), self.expression(), optional))

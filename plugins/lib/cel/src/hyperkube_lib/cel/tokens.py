@@ -13,21 +13,27 @@ from hyperkube_lib.cel.errors import Issue
 EOF = "<EOF>"
 KINDS_SHOWN = {"FLOAT": "NUM_FLOAT", "INT": "NUM_INT", "UINT": "NUM_UINT", "ESCAPED": "ESC_IDENTIFIER"}
 
+_ESCAPED = r"""\\(?:[abfnrtv"'\\?`]|[xX][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-3][0-7]{2})"""
 _PATTERN = re.compile(
-    r"""
+    rf"""
     (?P<SPACE>[\t\ \r\n\f]+|//[^\n]*)
   | (?P<FLOAT>[0-9]+\.[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+|\.[0-9]+(?:[eE][+-]?[0-9]+)?)
   | (?P<UINT>(?:0x[0-9a-fA-F]+|[0-9]+)[uU])
   | (?P<INT>0x[0-9a-fA-F]+|[0-9]+)
-  | (?P<BYTES>[bB](?:[rR])?(?:\"{3}(?s:.*?)\"{3}|'{3}(?s:.*?)'{3}|"(?:\\.|[^\\"\n\r])*"|'(?:\\.|[^\\'\n\r])*'))
-  | (?P<RAW>[rR](?:\"{3}(?s:.*?)\"{3}|'{3}(?s:.*?)'{3}|"[^"\n\r]*"|'[^'\n\r]*'))
-  | (?P<STRING>\"{3}(?s:(?:\\.|[^\\])*?)\"{3}|'{3}(?s:(?:\\.|[^\\])*?)'{3}|"(?:\\.|[^\\"\n\r])*"|'(?:\\.|[^\\'\n\r])*')
+  | (?P<BYTES>[bB](?:[rR]?(?:\"{{3}}(?s:.*?)\"{{3}}|'{{3}}(?s:.*?)'{{3}})
+      |[rR](?:"[^"\n\r]*"|'[^'\n\r]*')|"(?:{_ESCAPED}|[^\\"\n\r])*"|'(?:{_ESCAPED}|[^\\'\n\r])*'))
+  | (?P<RAW>[rR](?:\"{{3}}(?s:.*?)\"{{3}}|'{{3}}(?s:.*?)'{{3}}|"[^"\n\r]*"|'[^'\n\r]*'))
+  | (?P<STRING>\"{{3}}(?s:(?:{_ESCAPED}|[^\\])*?)\"{{3}}|'{{3}}(?s:(?:{_ESCAPED}|[^\\])*?)'{{3}}
+      |"(?:{_ESCAPED}|[^\\"\n\r])*"|'(?:{_ESCAPED}|[^\\'\n\r])*')
   | (?P<IDENTIFIER>[_a-zA-Z][_a-zA-Z0-9]*)
   | (?P<ESCAPED>`[a-zA-Z0-9_.\-/\ ]+`)
-  | (?P<OPERATOR>==|!=|<=|>=|&&|\|\||[<>\[\]{}().,\-!?:+*/%])
+  | (?P<OPERATOR>==|!=|<=|>=|&&|\|\||[<>\[\]{{}}().,\-!?:+*/%])
     """,
     re.VERBOSE,
 )
+_OPEN_STRING = re.compile(rf"""(["'])(?:{_ESCAPED}|(?!\1)[^\\\n\r])*""")
+_NO_ESCAPE = re.compile(r"\\(?:[xX][0-9a-fA-F]?|u[0-9a-fA-F]{0,3}|U[0-9a-fA-F]{0,7}|[0-3][0-7]?)?.", re.DOTALL)
+"""What the lexer reads of an escape that is none: as far as it could be one, and the character that shows it is not."""
 _SIMPLE = {
     "a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v",
     "\\": "\\", "'": "'", '"': '"', "?": "?", "`": "`",
@@ -70,8 +76,9 @@ def tokenize(source: str) -> tuple[list[Token], list[Issue]]:
 def _unread(source: str, at: int) -> str:
     """Return what the lexer gives up on: an open string to its end, an operator that never came with its successor."""
     character = source[at]
-    if character in "'\"":
-        return source[at:].split("\n", 1)[0]
+    if opened := _OPEN_STRING.match(source, at):
+        bad = _NO_ESCAPE.match(source, opened.end())
+        return source[at : bad.end()] if bad else source[at:].split("\n", 1)[0]
     if character in "&|=":
         return source[at : at + 2]
     return character
