@@ -10,6 +10,7 @@ from typing import Any, Protocol, Self, TypeAlias
 
 import orjson
 from hyperkube_host.apiserver.resources.custom_codec import CustomCodec
+from hyperkube_host.apiserver.resources.nil_lists import Places, nil_lists, with_nil_lists
 from hyperkube_lib.structured_merge.managed_fields import FieldScope
 from hyperkube_lib.transformed_store import TransformedStore
 from hyperkube_lib.watch_cache.cached_object import CachedObject, Transform, read_object
@@ -20,7 +21,7 @@ from hyperkube_lib.watch_cache.watch_cache import StoreCache
 from hyperkube.hookspecs.api import ResourceSpec, Subresource
 from hyperkube.machinery.groups import GroupResource, GroupVersionKind
 from hyperkube.machinery.objects import Object
-from hyperkube.machinery.schema import TypeInfo, compile_schema
+from hyperkube.machinery.schema import CompiledSchema, TypeInfo, compile_schema
 from hyperkube.machinery.schema.blanks import Blanks
 from hyperkube.storage.subscriptions import Subscribable
 
@@ -260,6 +261,14 @@ class ServedResource:
     def blanks(self) -> Blanks:
         """The members that are stored when they are empty, but not shown."""
         return self.codec.blanks if self.storage is not None else Blanks()
+
+    @cached_property
+    def _nil_lists(self) -> Places:
+        return nil_lists(self.codec.schema) if isinstance(self.codec, CompiledSchema) else {}
+
+    def as_stored(self, obj: Object) -> Object:
+        """Return an object with null for its empty lists, where it has null after it was stored."""
+        return with_nil_lists(obj, self._nil_lists)
 
     def codec_of(self, sub: Subresource) -> Codec:
         """Return the codec of a subresource's body."""

@@ -238,6 +238,7 @@ def _is_written_anyway(services: Services, target: Target) -> bool:
 def _store(services: Services, write: Change, current: Current, new: Object) -> ObjectResult | None:
     target = write.target
     served, old = target.served, current.obj
+    new = served.as_stored(new)
     managed_fields.keep_times_of(old, new)
     gone = ends(served.strategy, new)
     if new == old and not gone and not current.stale and not _is_written_anyway(services, target):
