@@ -86,6 +86,8 @@ class Strategy:
     """Whether the first update of an object is stored even if it changes nothing that can be seen."""
     returns_deleted_object: ClassVar[bool] = False
     """Whether a deletion is answered with the object, as it was, instead of a Status."""
+    generates_names: ClassVar[bool] = True
+    """Whether a generateName gets a suffix; an address is a name as it stands."""
     plain_finalizers: ClassVar[bool] = False
     """Whether a finalizer needs no path (``example.com/x``), as in kinds that others define."""
     internal_group: ClassVar[str | None] = None

@@ -41,7 +41,7 @@ def ranges(*texts):
             f'spec.cidrs: Invalid value: {{"CIDRs":["10.0.0.1/8","10.1.0.0/16"]}}: {FAMILIES}',
         ]),
         (validate_service_cidr(ranges("10.0.0.0/8", "x")), [
-            f'spec.cidrs: Invalid value: {{"CIDRs":["10.0.0.0/8","x"]}}: {FAMILIES}',
+            'spec.cidrs[1]: Invalid value: "x": must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)',
         ]),
         (validate_service_cidr(ranges("2001:DB8::/64")), [
             'spec.cidrs[0]: Invalid value: "2001:DB8::/64": must be in canonical form ("2001:db8::/64")',

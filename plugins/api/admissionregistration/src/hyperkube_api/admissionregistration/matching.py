@@ -105,7 +105,7 @@ def _resource_names(path: Path, resources: Sequence[str]) -> list[FieldError]:
 
 
 def validate_match(path: Path, match: Object, *, operations: Sequence[str] = OPERATIONS) -> list[FieldError]:
-    """Check what a policy matches."""
+    """Check what a policy matches; `operations`: those it may act on, while it may leave out any."""
     errors: list[FieldError] = []
     policy = match.get("matchPolicy")
     if policy is None:
@@ -117,11 +117,11 @@ def validate_match(path: Path, match: Object, *, operations: Sequence[str] = OPE
             errors.append(required(path.child(member)))
         else:
             errors += label_selector(path.child(member), match[member])
-    for member in ("resourceRules", "excludeResourceRules"):
+    for member, known in (("resourceRules", operations), ("excludeResourceRules", OPERATIONS)):
         for index, rule in enumerate(match.get(member) or ()):
             at = path.child(member).index(index)
             errors += _object_names(at.child("resourceNames"), rule.get("resourceNames") or ())
-            errors += validate_rule(at, rule, operations=operations)
+            errors += validate_rule(at, rule, operations=known)
     return errors
 
 

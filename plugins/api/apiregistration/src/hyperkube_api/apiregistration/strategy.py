@@ -85,6 +85,10 @@ def _service(spec: Object) -> list[FieldError]:
             errors.append(invalid(_SPEC.child("insecureSkipTLSVerify"), True, text))
         return errors
     errors += [required(_SPEC.child("service", member)) for member in ("namespace", "name") if not service.get(member)]
+    port = service.get("port")
+    if port is not None and names.port_number(port):
+        text = "port is not valid: " + ",".join(names.port_number(port))
+        errors.append(invalid(_SPEC.child("service", "port"), port, text))
     if spec.get("insecureSkipTLSVerify") and spec.get("caBundle"):
         text = "may not be true if caBundle is present"
         errors.append(invalid(_SPEC.child("insecureSkipTLSVerify"), True, text))

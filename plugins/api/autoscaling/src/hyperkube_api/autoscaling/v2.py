@@ -64,7 +64,7 @@ class HPAScalingRules(KubeSchema):
 
     stabilizationWindowSeconds = f.Int32(3, ptr=True, omitempty=True)
     selectPolicy = f.String(1, ptr=True, omitempty=True, typedef="v2.ScalingPolicySelect")
-    policies = f.List("HPAScalingPolicy", 2, omitempty=True, list_type="atomic")
+    policies = f.List("HPAScalingPolicy", 2, ptr=True, omitempty=True, list_type="atomic")
     tolerance = f.Quantity(4, ptr=True, omitempty=True, gate="HPAConfigurableTolerance")
 
 

@@ -5,6 +5,7 @@ Source: kubernetes pkg/apis/autoscaling/validation/validation.go.
 
 from __future__ import annotations
 
+from hyperkube_api.core.amounts import container_resource_name
 from hyperkube_api.meta.validation import NOT_NEGATIVE, by_rule, positive
 
 from hyperkube.machinery import names
@@ -113,8 +114,10 @@ def _source(path: Path, member: str, source: Object) -> list[FieldError]:
 
 
 def _resource(path: Path, member: str, source: Object) -> list[FieldError]:
-    errors = [] if source.get("name") else [required(path.child("name"), "must specify a resource name")]
+    name = source.get("name") or ""
+    errors = [] if name else [required(path.child("name"), "must specify a resource name")]
     if member == "containerResource":
+        errors += container_resource_name(path.child("name"), name) if name else []
         container = source.get("container") or ""
         if not container:
             errors.append(required(path.child("container"), "must specify a container"))

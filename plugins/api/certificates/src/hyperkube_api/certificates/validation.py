@@ -51,7 +51,7 @@ def validate_request(obj: Object, old: Object | None = None) -> list[FieldError]
     errors: list[FieldError] = []
     fault = _request_fault(spec.get("request") or "")
     if fault:
-        errors.append(invalid(_SPEC.child("request"), spec.get("request") or "", fault))
+        errors.append(invalid(_SPEC.child("request"), spec.get("request"), fault))
     errors += _usages(spec.get("usages") or [], ((old or {}).get("spec") or {}).get("usages") or [])
     signer, at = spec.get("signerName") or "", _SPEC.child("signerName")
     if signer == LEGACY_UNKNOWN and (old is None or old["spec"].get("signerName") != LEGACY_UNKNOWN):

@@ -30,9 +30,10 @@ def validate_running_template(
     if template is None:
         return [required(path)]
     errors: list[FieldError] = []
-    labels = (template.get("metadata") or {}).get("labels") or {}
-    if selector is not None and not selector.is_empty and not selector.matches(labels):
-        errors.append(invalid(path.child("metadata", "labels"), dict(sorted(labels.items())) or None, NO_MATCH))
+    labels = (template.get("metadata") or {}).get("labels")
+    if selector is not None and not selector.is_empty and not selector.matches(labels or {}):
+        shown = None if labels is None else dict(sorted(labels.items()))
+        errors.append(invalid(path.child("metadata", "labels"), shown, NO_MATCH))
     errors += validate_template(path, template, privileged=privileged)
     spec = template.get("spec") or {}
     if spec.get("restartPolicy") != "Always":

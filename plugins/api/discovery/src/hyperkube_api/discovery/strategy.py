@@ -19,6 +19,7 @@ SERVICE_NAME = "kubernetes.io/service-name"
 HEADLESS = "service.kubernetes.io/headless"
 
 
+_HOSTNAME = "kubernetes.io/hostname"
 _MANAGED_BY = "endpointslice.kubernetes.io/managed-by"
 _CONTROLLERS = frozenset({"endpointslice-controller.k8s.io", "endpointslicemirroring-controller.k8s.io"})
 
@@ -33,8 +34,17 @@ class EndpointSliceStrategy(Strategy):
         """Fill in the ports."""
         default_endpoint_slice(obj)
 
+    def prepare_create(self, call: Call, obj: Object) -> None:
+        """Drop the deprecated topology."""
+        _drop_topology(call, obj, frozenset())
+
     def prepare_update(self, call: Call, obj: Object, old: Object) -> None:
-        """Count changes of the labels, too: proxies find the slices of a service by them."""
+        """Drop the deprecated topology where endpoints changed.
+
+        Changes of the labels are counted, too: proxies find the slices of a service by them.
+        """
+        if obj.get("endpoints") != old.get("endpoints"):
+            _drop_topology(call, obj, _nodes_in_topology(old))
         if (obj["metadata"].get("labels") or {}) != (old["metadata"].get("labels") or {}):
             obj["metadata"]["generation"] = (old["metadata"].get("generation") or 0) + 1
 
@@ -60,6 +70,25 @@ class EndpointSliceStrategy(Strategy):
         """Check as on creation, and that the kind of addresses stayed."""
         kept = unchanged(ROOT.child("addressType"), obj.get("addressType"), old.get("addressType"))
         return kept or validate_endpoint_slice(obj, loopback=loopback_rule(call, lambda: _known(old)))
+
+
+def _nodes_in_topology(endpoint_slice: Object) -> frozenset[str]:
+    """Return the nodes that endpoints name in their deprecated topology only."""
+    topologies = (endpoint.get("deprecatedTopology") or {} for endpoint in endpoint_slice.get("endpoints") or ())
+    return frozenset(topology[_HOSTNAME] for topology in topologies if _HOSTNAME in topology)
+
+
+def _drop_topology(call: Call, endpoint_slice: Object, nodes: frozenset[str]) -> None:
+    """Drop the deprecated topology of all endpoints; those whose node was one of `nodes` there keep it as their node.
+
+    Clients of v1beta1 may still write it.
+    """
+    if call.resource.version == "v1beta1":
+        return
+    for endpoint in endpoint_slice.get("endpoints") or ():
+        node = (endpoint.pop("deprecatedTopology", None) or {}).get(_HOSTNAME)
+        if endpoint.get("nodeName") is None and node in nodes:
+            endpoint["nodeName"] = node
 
 
 def _known(endpoint_slice: Object) -> KnownEndpoints:

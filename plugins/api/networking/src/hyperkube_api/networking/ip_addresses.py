@@ -77,9 +77,11 @@ def ip_address_cells(obj: Object, now: datetime) -> list[Any]:
 class IPAddressStrategy(Strategy):
     """Which Service has a cluster IP; the name of the object is the address."""
 
+    generates_names = False
+
     def validate_name(self, name: str, *, prefix: bool) -> list[str]:
         """Check an IP address in its canonical form."""
-        return [] if prefix else validate_ip_address_name(name)
+        return validate_ip_address_name(name)
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
         """Check the object that has the address."""

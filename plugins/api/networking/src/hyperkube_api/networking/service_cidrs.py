@@ -31,8 +31,8 @@ def validate_service_cidr(obj: Object) -> list[FieldError]:
     shown = {"CIDRs": ranges}
     if len(ranges) > 2:
         return [invalid(_CIDRS, shown, "may only hold up to 2 values")]
-    families = {None if network is None else network.version for network in map(loose_network, ranges)}
-    if len(ranges) == 2 and families != {4, 6}:
+    families = [network.version for network in map(loose_network, ranges) if network is not None]
+    if len(families) == 2 and set(families) != {4, 6}:
         text = "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64"
         return [invalid(_CIDRS, shown, text)]
     return [error for index, text in enumerate(ranges) for error in _range(_CIDRS.index(index), text)]

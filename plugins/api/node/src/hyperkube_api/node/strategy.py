@@ -32,8 +32,8 @@ class RuntimeClassStrategy(Strategy):
         return errors + _tolerations(path.child("tolerations"), scheduling.get("tolerations") or [])
 
     def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
-        """Check that the handler stayed."""
-        return unchanged(ROOT.child("handler"), obj.get("handler"), old.get("handler"))
+        """Check as on creation, and that the handler stayed."""
+        return self.validate(call, obj) + unchanged(ROOT.child("handler"), obj.get("handler"), old.get("handler"))
 
     def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
         """Warn of deprecated labels in the node selector."""

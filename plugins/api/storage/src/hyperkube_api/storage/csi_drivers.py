@@ -54,6 +54,10 @@ def validate_csi_driver(obj: Object) -> list[FieldError]:
     ]
     errors += optional_one_of(_SPEC.child("fsGroupPolicy"), spec.get("fsGroupPolicy"), FS_GROUP_POLICIES)
     errors += _token_requests(_SPEC.child("tokenRequests"), spec.get("tokenRequests") or [])
+    in_secrets = spec.get("serviceAccountTokenInSecrets")
+    if in_secrets is not None and not spec.get("tokenRequests"):
+        text = "serviceAccountTokenInSecrets is set but no tokenRequests are specified"
+        errors.append(invalid(_SPEC.child("serviceAccountTokenInSecrets"), in_secrets, text))
     for mode in spec.get("volumeLifecycleModes") or ():
         if mode not in LIFECYCLE_MODES:
             errors.append(not_supported(_SPEC.child("volumeLifecycleModes"), mode, LIFECYCLE_MODES))

@@ -12,14 +12,14 @@ from typing import Any
 from hyperkube_api.core.nodes.deprecated_labels import DEPRECATED_LABELS
 from hyperkube_api.meta import cells
 from hyperkube_api.meta.columns import AGE, NAME, column
-from hyperkube_api.meta.validation import unchanged
+from hyperkube_api.meta.validation import optional_one_of, unchanged
 from hyperkube_api.storage.parameters import validate_parameters
 from hyperkube_api.storage.versions import V1
 
 from hyperkube.hookspecs.api import Call, ResourceSpec, Strategy
 from hyperkube.machinery import names
 from hyperkube.machinery.errors import MOST_FIELD_ERRORS
-from hyperkube.machinery.field import ROOT, FieldError, Path, duplicate, invalid, not_supported, required
+from hyperkube.machinery.field import ROOT, FieldError, Path, duplicate, invalid, required
 from hyperkube.machinery.objects import Object, annotations_of
 
 DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
@@ -46,8 +46,7 @@ def validate_storage_class(obj: Object) -> list[FieldError]:
         errors += [invalid(at, provisioner, text) for text in names.qualified_name(provisioner)]
     errors += validate_parameters(ROOT.child("parameters"), obj.get("parameters") or {})
     for member, known in (("reclaimPolicy", RECLAIM_POLICIES), ("volumeBindingMode", BINDING_MODES)):
-        if obj.get(member) and obj[member] not in known:
-            errors.append(not_supported(ROOT.child(member), obj[member], known))
+        errors += optional_one_of(ROOT.child(member), obj.get(member), known)
     return errors + _topologies(ROOT.child("allowedTopologies"), obj.get("allowedTopologies") or [])
 
 

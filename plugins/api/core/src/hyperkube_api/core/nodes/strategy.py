@@ -33,10 +33,11 @@ class NodeStrategy(StatusStrategy):
         """Fill in what can be allocated; keep both spellings of the pod range in step."""
         default_node(obj)
         spec = obj.get("spec") or {}
-        if spec.get("podCIDR") and not spec.get("podCIDRs"):
+        first = (spec.get("podCIDRs") or [""])[0]
+        if spec.get("podCIDR") and spec["podCIDR"] != first:
             spec["podCIDRs"] = [spec["podCIDR"]]
-        elif spec.get("podCIDRs") and not spec.get("podCIDR"):
-            spec["podCIDR"] = spec["podCIDRs"][0]
+        elif first:
+            spec["podCIDR"] = first
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
         """Check taints, ranges and amounts."""

@@ -58,10 +58,14 @@ class ServiceAllocator:
     def choose_ip(self, call: Call, family: str) -> str:
         """Return an address of a family that is free now; another request may still be quicker.
 
+        A dry run does not look for one: it gets the address of the network.
+
         Raises:
             NotAllocated: the ranges of the family are full.
         """
         for network in self._networks(call, family):
+            if call.dry_run:
+                return str(network.network_address)
             low, size = _usable(network)
             reserved = min(max(16, size // 16), 256) if size > 16 else 0
             for _ in range(_RANDOM_TRIES):
@@ -146,15 +150,17 @@ class ServiceAllocator:
         raise NotAllocated("range is full")
 
     def check_port(self, call: Call, port: int) -> None:
-        """Refuse a node port that is outside the range or, unless this is a dry run, taken.
+        """Refuse a node port that is outside the range or taken; a dry run is told of neither.
 
         Raises:
             NotAllocated: with the reason.
         """
+        if call.dry_run:
+            return
         low, high = call.services.node_ports
         if not low <= port <= high:
             raise NotAllocated(f"provided port is not in the valid range. The range of valid ports is {low}-{high}")
-        if not call.dry_run and port in self._used_ports(call) and port in self._used_ports(call, fresh=True):
+        if port in self._used_ports(call) and port in self._used_ports(call, fresh=True):
             raise NotAllocated("provided port is already allocated")
 
     def claim_port(self, call: Call, port: int) -> None:

@@ -200,7 +200,9 @@ def _attribute(path: Path, attribute: Object) -> list[FieldError]:
     if given == 0:
         errors.append(invalid(path, "", "exactly one value must be specified"))
     elif given > 1:
-        shown = {f"{member.title()}Value": attribute.get(member) for member in ("int", "bool", "string", "version")}
+        kinds = ("int", "bool", "string", "version")
+        shown = {f"{member.title()}Value": attribute.get(member) for member in kinds}
+        shown |= {f"{member.title()}Values": attribute.get(f"{member}s") for member in kinds}
         errors.append(invalid(path, shown, "exactly one value must be specified"))
     return errors
 

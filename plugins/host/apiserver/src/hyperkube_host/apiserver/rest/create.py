@@ -124,7 +124,9 @@ def prepare(services: Services, target: Target, call: Call, obj: Object) -> Obje
     meta["uid"] = unique_id(services.random)
     meta["creationTimestamp"] = format_time(services.clock.now())
     if meta.get("generateName") and not meta.get("name"):
-        meta["name"] = generate_name(services.random, meta["generateName"])
+        meta["name"] = named = meta["generateName"]
+        if strategy.generates_names:
+            meta["name"] = generate_name(services.random, named)
     if strategy.status_subresource and not strategy.keeps_status_on_create:
         obj.pop("status", None)
     strategy.prepare_create(call, obj)
@@ -166,6 +168,7 @@ def _unattended(services: Services, target: Target, obj: Object) -> list[str]:
 def _store(services: Services, target: Target, call: Call, obj: Object) -> ObjectResult:
     served = target.served
     storage = served.stored()
+    obj = served.as_stored(obj)
     name = obj["metadata"]["name"]
     key = storage.key(target.namespace, name)
     if call.dry_run:
