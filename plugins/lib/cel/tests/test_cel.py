@@ -1,5 +1,6 @@
 import pytest
 from hyperkube_lib.cel import CompilationFailed, CostExceeded, EvaluationError, base_environment
+from hyperkube_lib.cel.parser import parse
 from hyperkube_lib.cel.types import DYN, INT, STRING, map_of, struct
 
 OBJECT = {
@@ -149,3 +150,35 @@ def test_deep_nesting_is_refused_not_crashed(environment):
 
 def test_a_compiled_expression_is_kept(environment):
     assert environment.compile("n + 1") is environment.compile("n + 1")
+
+
+@pytest.mark.parametrize(
+    ("source", "texts"),
+    [
+        ("object.", ["1:8: Syntax error: no viable alternative at input '.'"]),
+        ("a..b", ["1:3: Syntax error: no viable alternative at input '..'"]),
+        ("../up", ["1:2: Syntax error: no viable alternative at input '..'"]),
+        ("a.true", ["1:3: Syntax error: mismatched input 'true' expecting IDENTIFIER"]),
+        ("*", [
+            f"1:1: Syntax error: mismatched input '*' expecting {{{STARTS}}}",
+            f"1:2: Syntax error: mismatched input '<EOF>' expecting {{{STARTS}}}",
+        ]),
+        ("if (true) {}", [
+            "1:1: reserved identifier: if",
+            "1:11: Syntax error: mismatched input '{' expecting <EOF>",
+        ]),
+        (r"'\q' == 'x'", [
+            r"1:1: Syntax error: token recognition error at: ''\q'",
+            "1:10: Syntax error: extraneous input 'x' expecting <EOF>",
+            "1:11: Syntax error: token recognition error at: '''",
+        ]),
+        ("", [f"1:0: Syntax error: mismatched input '<EOF>' expecting {{{STARTS}}}"]),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_read_is_told_as_antlr_tells_it(source, texts):
+    with pytest.raises(CompilationFailed) as caught:
+        parse(source)
+
+    assert [line for line in str(caught.value).split("\n") if line.startswith("ERROR")] == [
+        f"ERROR: <input>:{text}" for text in texts
+    ]

@@ -40,6 +40,17 @@ def shown(value: object) -> str:
     return str(value)
 
 
+def shown_text(value: object) -> str:
+    """Return a JSON value as Go prints it with ``%s``, which is meant for strings."""
+    if isinstance(value, dict):
+        return "map[" + " ".join(f"{key}:{shown_text(value[key])}" for key in sorted(value)) + "]"
+    if isinstance(value, list):
+        return "[" + " ".join(map(shown_text, value)) + "]"
+    if value is None:
+        return "%!s(<nil>)"
+    return value if isinstance(value, str) else f"%!s({go_type(value)}={shown(value)})"
+
+
 def go_type(value: object) -> str:
     """Return the Go type that a JSON value is decoded into, as messages name it."""
     if isinstance(value, dict):

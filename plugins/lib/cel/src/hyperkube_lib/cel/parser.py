@@ -24,6 +24,7 @@ from hyperkube_lib.cel.values import UInt
 
 _CONSTANTS = ("true", "false", "null", "FLOAT", "INT", "UINT", "STRING", "BYTES", "IDENTIFIER")
 _FIELDS = frozenset({"IDENTIFIER", "ESCAPED"})
+_KEYWORDS = frozenset({"true", "false", "null", "in"})
 _STARTS = frozenset({"[", "{", "(", ".", "-", "!", *_CONSTANTS})
 _RELATIONS = {"<": "_<_", "<=": "_<=_", ">=": "_>=_", ">": "_>_", "==": "_==_", "!=": "_!=_", "in": "@in"}
 _OPERATORS = frozenset({*_RELATIONS, "||", "&&", "?", "+", "*", "/", "%"})
@@ -100,6 +101,8 @@ class _Parser:
     def _dead_end(self, start: Token) -> _Stop:
         """Refuse what comes after a dot, which begins several alternatives of the grammar."""
         token = self._next
+        if token.kind in _KEYWORDS:
+            return self._fail(token, f"mismatched input '{token.text}' expecting IDENTIFIER")
         end = token.offset + (len(token.text) if token.kind != EOF else 0)
         return self._fail(token, f"no viable alternative at input '{self._source[start.offset : end].rstrip()}'")
 

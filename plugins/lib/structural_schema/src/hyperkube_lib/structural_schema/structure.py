@@ -5,10 +5,12 @@ Source: kubernetes apiextensions-apiserver ``pkg/apiserver/schema/{pruning,defau
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from hyperkube.machinery.objects import Object, copy_object
+from hyperkube.machinery.schema.mismatch import DecodeError
 
 JsonSchema = Mapping[str, Any]
 EMBEDDED = "x-kubernetes-embedded-resource"
@@ -47,9 +49,23 @@ def _prune(
         return
     embedded = bool(schema.get(EMBEDDED))
     if embedded and isinstance(value.get("metadata"), dict):
-        value["metadata"], errors = metadata(value["metadata"])
+        value["metadata"], errors = _read_metadata(value["metadata"], f"{path}.metadata", metadata)
         unknown += [text.replace('field "', f'field "{path}.metadata.', 1) for text in errors]
     _prune_members(value, schema, path, unknown, metadata, own=at_root or embedded)
+
+
+def _read_metadata(value: Object, path: str, metadata: Metadata) -> tuple[Object, list[str]]:
+    """Return the metadata of an embedded object.
+
+    Raises:
+        DecodeError: they have a wrong type; the text says where, and shows them.
+    """
+    given = copy_object(value)
+    try:
+        return metadata(value)
+    except DecodeError as error:
+        text = json.dumps(given, separators=(",", ":"), ensure_ascii=False, sort_keys=True)
+        raise DecodeError(f"{path}: Invalid value: {text}: {error}") from error
 
 
 def _prune_members(

@@ -149,8 +149,10 @@ def shown_rule(rule: Object) -> Object:
     return {shown: rule.get(name, zero) for shown, (name, zero) in _RULE.items()}
 
 
-def shown_versions(versions: Sequence[Object]) -> list[Object]:
-    """Return versions as messages show them."""
+def shown_versions(versions: Sequence[Object]) -> list[Object] | None:
+    """Return versions as messages show them; none at all is null."""
+    if not versions:
+        return None
     return [{shown: _version_member(version, shown, name) for shown, name in _VERSION.items()} for version in versions]
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from hyperkube_api.apps.workloads import check_collision_count, check_selector, is_zero, strategy_shape
 from hyperkube_api.core.persistent_volume_claims.validation import validate_claim_spec
-from hyperkube_api.core.pod_specs.validation import validate_template
+from hyperkube_api.core.pod_specs.validation import validate_template, validate_template_metadata
 from hyperkube_api.core.workloads import NO_MATCH
 from hyperkube_api.meta.validation import NOT_NEGATIVE, at_most_all, counts, int_or_percent
 
@@ -92,10 +92,11 @@ def _claim_retention(path: Path, spec: Object) -> list[FieldError]:
 def _selector(spec: Object) -> list[FieldError]:
     errors, selector = check_selector(_SPEC.child("selector"), spec, "statefulset", unreadable="")
     template, at = spec.get("template") or {}, _SPEC.child("template")
-    labels = (template.get("metadata") or {}).get("labels") or {}
+    labels = (template.get("metadata") or {}).get("labels")
     if selector is not None:
-        if not selector.is_empty and not selector.matches(labels):
-            errors.append(invalid(at.child("metadata", "labels"), dict(sorted(labels.items())) or None, NO_MATCH))
+        if not selector.is_empty and not selector.matches(labels or {}):
+            shown = None if labels is None else dict(sorted(labels.items()))
+            errors.append(invalid(at.child("metadata", "labels"), shown, NO_MATCH))
         scratch = copy_object(template)
         claims = {
             claim["metadata"].get("name") for claim in spec.get("volumeClaimTemplates") or () if claim.get("metadata")
@@ -106,6 +107,7 @@ def _selector(spec: Object) -> list[FieldError]:
         ]
         scratch.setdefault("spec", {})["volumes"] = volumes
         errors += validate_template(at, scratch)
+        errors += validate_template_metadata(at, template)  # Kubernetes looks at them in two places
     pod = template.get("spec") or {}
     if pod.get("restartPolicy") != "Always":
         errors.append(not_supported(at.child("spec", "restartPolicy"), pod.get("restartPolicy") or "", ("Always",)))

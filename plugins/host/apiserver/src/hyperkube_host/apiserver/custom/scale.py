@@ -33,7 +33,7 @@ def scale_handler(kind: GroupKind, paths: Object) -> SubresourceHandler:
             status["selector"] = selector
         meta = {name: obj["metadata"][name] for name in _SHOWN if name in obj["metadata"]}
         scale = {"kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": meta}
-        return {**scale, "spec": {"replicas": replicas}, "status": status}
+        return {**scale, "spec": {"replicas": replicas} if replicas else {}, "status": status}
 
     def handle(call: Call) -> Object:
         if call.body is None:

@@ -288,9 +288,10 @@ class ServedResource:
     def canonical(self, obj: Object) -> Object:
         """Return an object of this kind in its canonical form."""
         canonical = self.codec.canonical(obj)
-        if not self.custom:  # a custom object may still have the wrong kind, which its validation reports
-            canonical["kind"] = self.kind.kind
-        canonical["apiVersion"] = self.kind.api_version
+        own = {"kind": self.kind.kind, "apiVersion": self.kind.api_version}
+        if self.custom:  # it may still have the wrong kind or version, which its validation reports
+            own = {name: value for name, value in own.items() if not canonical.get(name)}
+        canonical |= own
         return canonical
 
     def canonical_change(self, new: Object, old: Object) -> Object:

@@ -211,6 +211,7 @@ def _refuse_invalid(write: Change, new: Object, old: Object) -> None:
         errors = as_written(errors, new, lambda: written(old), check)
     if errors:
         kind = metadata.internal_kind(served.kind.group_kind, served.strategy)
+        kind = kind._replace(kind=str(new["kind"])) if served.custom else kind  # a patch may have made it another
         raise Invalid.about(kind, new["metadata"].get("name") or "", errors)
     if not is_status:
         call.warnings[:] = dict.fromkeys((*call.warnings, *strategy.warnings(call, new, old)))

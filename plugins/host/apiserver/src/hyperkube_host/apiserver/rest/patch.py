@@ -31,7 +31,7 @@ from hyperkube.machinery.groups import GroupKind, GroupVersion, GroupVersionKind
 from hyperkube.machinery.objects import Object, copy_object
 from hyperkube.machinery.patch.json_patch import apply_json_patch
 from hyperkube.machinery.patch.merge import apply_merge_patch
-from hyperkube.machinery.patch.refusal import shown
+from hyperkube.machinery.patch.refusal import json_type, shown
 from hyperkube.machinery.schema import DecodeError
 from hyperkube.machinery.schema.strict import MOST_ERRORS
 
@@ -158,6 +158,11 @@ def _keep_reset_of_managers(document: Any) -> None:
 def _check_kind(services: Services, target: Target, document: Object, describe: Callable[[], str]) -> None:
     """Refuse a patch that changes what kind of object it is: by what comes of reading it as that."""
     kind = target.kind
+    for member in ("apiVersion", "kind"):
+        value = document.get(member)
+        if value is not None and not isinstance(value, str):
+            why = f"json: cannot unmarshal {json_type(value)} into Go struct field .{member} of type string"
+            raise _rejected(describe(), f"couldn't get version/kind; json parse error: {why}")
     name, api_version = document.get("kind") or kind.kind, document.get("apiVersion") or kind.api_version
     if (name, api_version) == (kind.kind, kind.api_version) or target.served.custom:
         return

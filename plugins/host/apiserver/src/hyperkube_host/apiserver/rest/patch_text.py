@@ -62,7 +62,7 @@ def converter_text(error: DecodeError) -> str:
     Source: kubernetes apimachinery ``pkg/runtime/converter.go`` (fromUnstructured).
     """
     if not isinstance(error, TypeMismatch):
-        return str(error)
+        return f"error decoding from json: {error}" if str(error).startswith("illegal base64") else str(error)
     met = _CONVERTED.get(error.value.partition(" ")[0], error.value)
     if error.kind in {"map", "slice"}:
         return f"cannot restore {error.kind} from {met}"

@@ -23,6 +23,7 @@ from hyperkube_lib.structured_merge.field_sets import FieldSet
 from hyperkube_lib.structured_merge.managed_fields import UPDATE, FieldScope, Managed, Owned
 
 from hyperkube.hookspecs.api import Subresource
+from hyperkube.machinery.errors import ApiError
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.objects import Object, metadata, uid_of
 
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
 
 UNSET = -(2**31)
 """The replicas of a Scale that has none yet: what a patch that leaves them so would write."""
+_NO_FIRST_APPLY = (
+    "failed to create manager for existing fields: failed to convert live object (/; autoscaling/v1, Kind=Scale) to "
+    "proper version: request to convert CR to an invalid group/version: autoscaling/v1"
+)
 _IN_SCALE = field_sets.from_paths([("spec", "replicas")])
 _CARRIED = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 
@@ -188,6 +193,7 @@ def applied_scale(
     """Return the Scale that an apply makes of the current one, and its owners then.
 
     Raises:
+        ApiError: nothing owns the replicas of a custom resource yet; upstream cannot convert its Scale then.
         ApplyConflict: others own the replicas, and the request does not force its way.
         BadRequest: the configuration is of another kind.
     """
@@ -195,6 +201,8 @@ def applied_scale(
     workload = services.objects.get(spec.resource, target.name, target.namespace)
     live = {**scale, "metadata": dict(scale["metadata"])}
     owners = owners_in_scale(workload, field_sets.from_paths([sub.replicas_path]), sub.kind.api_version)
+    if target.served.custom and not owners:
+        raise ApiError(_NO_FIRST_APPLY)
     managed_fields.set_managed(live, owners)
     scope, manager = scope_of(target, sub), manager_of(request)
     force = flag(request.query, "force")

@@ -12,7 +12,7 @@ from typing import Any
 from hyperkube.machinery.errors import BadRequest
 from hyperkube.machinery.field import quote
 from hyperkube.machinery.objects import Object, copy_object
-from hyperkube.machinery.patch.refusal import PatchFailed, PatchRejected, go_type, json_type, shown
+from hyperkube.machinery.patch.refusal import PatchFailed, PatchRejected, go_type, json_type, shown, shown_text
 from hyperkube.machinery.schema.lookup import TypeInfo
 
 _MARKER = "$patch"
@@ -22,7 +22,6 @@ _DELETE_PREFIX = "$deleteFromPrimitiveList/"
 
 _BAD_RETAIN_KEYS = "invalid patch format of retainKeys"
 _BAD_ORDER = "invalid patch format of setElementOrder list"
-_BAD_PRIMITIVES = "invalid patch format of primitive list"
 _LIST_OF_LISTS = "lists of lists are not supported"
 
 
@@ -48,8 +47,6 @@ def _merge_map(original: Object, patch: Object, info: TypeInfo | None) -> Object
     for key, value in patch.items():
         deletes = key.startswith(_DELETE_PREFIX)
         name = key.removeprefix(_DELETE_PREFIX)
-        if deletes and not isinstance(value, list):
-            raise BadRequest(_BAD_PRIMITIVES)
         if value is None:
             original.pop(name, None)
         elif name not in original or type(original[name]) is not type(value):
@@ -71,7 +68,7 @@ def _directive(patch: Object) -> Object:
         return {key: _plain(value) for key, value in patch.items() if key != _MARKER and value is not None}
     if directive == "delete":
         return {}
-    raise PatchFailed(f"unknown patch type: {shown(directive)} in map: {shown(patch)}")
+    raise PatchFailed(f"unknown patch type: {shown_text(directive)} in map: {shown(patch)}")
 
 
 def _plain(value: Any) -> Any:
@@ -212,7 +209,7 @@ def _apply_item_directives(original: list[Any], patch: list[Any], merge_key: str
         elif directive == "merge":
             raise PatchFailed("merging lists cannot yet be specified in the patch")
         else:
-            raise PatchFailed(f"unknown patch type: {shown(directive)} in map: {shown(item)}")
+            raise PatchFailed(f"unknown patch type: {shown_text(directive)} in map: {shown(item)}")
     if replaces:
         return [_plain(change) for change in changes], []
     return [item for item in original if _key(item.get(merge_key)) not in deleted] if deleted else original, changes

@@ -17,8 +17,14 @@ from hyperkube_host.apiserver.rest.update import check_name
 from hyperkube_lib.structured_merge.managed_fields import Managed
 
 from hyperkube.hookspecs.api import Subresource, SubresourceHandler
-from hyperkube.machinery.errors import Conflict, InternalError, MethodNotAllowed
+from hyperkube.machinery.errors import BadRequest, Conflict, InternalError, MethodNotAllowed
 from hyperkube.machinery.objects import Object, resource_version_of
+
+_NO_CUSTOM_SCALE = (
+    "no kind is registered for the type v1.Scale in scheme "
+    '"k8s.io/apiextensions-apiserver/pkg/apiserver/customresource_handler.go:781"'
+)
+"""What upstream says of every Scale of a custom resource that it cannot read, for want of the type in that scheme."""
 
 
 def create_virtual(services: Services, request: ApiRequest, target: Target) -> ObjectResult:
@@ -51,7 +57,12 @@ def serve(services: Services, request: ApiRequest, target: Target, sub: Subresou
     if verb == "create":
         return _post(services, request, target, sub, handler)
     if verb == "update":
-        body = services.decoder.decode(request, sub.kind, target.served.codec_of(sub))
+        try:
+            body = services.decoder.decode(request, sub.kind, target.served.codec_of(sub))
+        except BadRequest as error:
+            if target.served.custom and sub.name == "scale":
+                raise BadRequest(_NO_CUSTOM_SCALE) from error
+            raise
         place(body, target)
         check_name(body, target.name)
         return _put(services, request, target, handler, body, "UpdateOptions")

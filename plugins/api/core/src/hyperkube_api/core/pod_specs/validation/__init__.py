@@ -15,3 +15,10 @@ def validate_template(path: Path, template: Object | None, *, privileged: bool =
     from hyperkube_api.core.pod_specs.validation import pod_spec
 
     return pod_spec.validate_template(path, template, privileged=privileged)
+
+
+def validate_template_metadata(path: Path, template: Object) -> list[FieldError]:
+    """Check labels and annotations of a pod template."""
+    from hyperkube_api.core.pod_specs.validation import pod_spec
+
+    return pod_spec.validate_template_metadata(path, template)

@@ -32,7 +32,7 @@ from hyperkube_api.meta.validation import by_rule, ip_address, labels, one_of
 
 from hyperkube.machinery import names
 from hyperkube.machinery.field import FieldError, Path, duplicate, forbidden, invalid, required, too_long
-from hyperkube.machinery.objects import Object
+from hyperkube.machinery.objects import Object, annotations_of
 
 RESTART_POLICIES = ("Always", "OnFailure", "Never")
 PREEMPTION_POLICIES = ("PreemptLowerPriority", "Never")
@@ -283,6 +283,13 @@ def _group(path: Path, group: Object | None) -> list[FieldError]:
     return by_rule(at, name, names.dns1123_subdomain)
 
 
+def validate_template_metadata(path: Path, template: Object) -> list[FieldError]:
+    """Check labels and annotations of a pod template."""
+    notes, at = annotations_of(template), path.child("annotations")
+    errors = labels(path.child("labels"), (template.get("metadata") or {}).get("labels"))
+    return errors + annotation_map(at, notes) + validate_pod_annotations(at, notes, template.get("spec") or {})
+
+
 def validate_template(path: Path, template: Object | None, *, privileged: bool = True) -> list[FieldError]:
     """Check a pod template: its labels, its annotations and its specification.
 
@@ -290,10 +297,8 @@ def validate_template(path: Path, template: Object | None, *, privileged: bool =
     """
     if template is None:
         return [required(path)]
-    meta, spec = template.get("metadata") or {}, template.get("spec") or {}
-    notes, at = meta.get("annotations") or {}, path.child("annotations")
-    errors = labels(path.child("labels"), meta.get("labels"))
-    errors += annotation_map(at, notes) + validate_pod_annotations(at, notes, spec)
+    spec, notes = template.get("spec") or {}, annotations_of(template)
+    errors = validate_template_metadata(path, template)
     errors += validate_pod_spec(path.child("spec"), spec, in_pod=False, privileged=privileged)
     errors += validate_profiles_agree(path.child("spec"), notes, spec)
     if spec.get("ephemeralContainers"):
