@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from hyperkube.machinery.schema.fields import KubeField, List, Map, Struct
+from hyperkube.machinery.schema.scalars import ZERO
 from hyperkube.machinery.schema.structs import members
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ class TypeInfo(Protocol):
 
     @property
     def default(self) -> Any:
-        """The declared default of the place, or None; server-side apply needs those of list map keys."""
+        """The default of the place, or None; server-side apply needs those of list map keys."""
 
     @property
     def preserves_unknown(self) -> bool:
@@ -226,8 +227,11 @@ class SchemaType(Formed):
 
     @property
     def default(self) -> Any:
-        """The declared default of the place, or None."""
-        return self._field.default if self._field is not None else None
+        """The declared default of the place, or the zero value that OpenAPI gives what is always written; else None."""
+        field = self._field
+        if field is None or field.default is not None or field.omitempty or field.ptr:
+            return field.default if field is not None else None
+        return ZERO.get(field.scalar)
 
     @property
     def preserves_unknown(self) -> bool:

@@ -1,3 +1,4 @@
+import pytest
 from hyperkube_host.apiserver.authorization.union import Authorization, refusal
 
 from hyperkube.hookspecs.authz import NO_OPINION, Attributes, Decision, Rules
@@ -52,9 +53,9 @@ def test_a_decision_is_remembered_until_the_epoch_changes():
     assert policy.asked == 2
 
 
-def test_health_is_open_to_everybody():
-    assert host(Policy()).authorize(Attributes(ALICE, "get", path="/healthz")).allowed
-    assert not host(Policy()).authorize(Attributes(ALICE, "get", path="/metrics")).allowed
+@pytest.mark.parametrize("path", ["/healthz", "/metrics"])
+def test_no_path_is_open_of_itself(path):
+    assert not host(Policy()).authorize(Attributes(ALICE, "get", path=path)).allowed
 
 
 def test_a_refusal_names_user_verb_and_place():

@@ -10,7 +10,7 @@ from hyperkube_host.apiserver.authentication.token_signer import TokenSigner
 from hyperkube_host.apiserver.authentication.union import Authentication, with_authenticated_group
 from hyperkube_host.apiserver.authorization.authorizers import load_authz
 from hyperkube_host.apiserver.authorization.reload import AuthorizerReloader
-from hyperkube_host.apiserver.authorization.union import ALWAYS_ALLOWED_PATHS, Authorization
+from hyperkube_host.apiserver.authorization.union import Authorization
 from hyperkube_host.apiserver.explain.records import Explanations
 from hyperkube_host.apiserver.plugins import hooks
 from hyperkube_lib.serving.kubelet_tokens import KubeletTokens
@@ -65,7 +65,6 @@ def build_access(foundation: Foundation, turns: Turns | None = None) -> Access:
         hooks(authz, "authz_authorize"),
         hooks(authz, "authz_epoch"),
         hooks(authz, "authz_rules"),
-        open_paths=ALWAYS_ALLOWED_PATHS,
         elsewhere=turns.elsewhere if turns is not None else _at_once,
     )
     foundation.authorizer.keep(authorization)

@@ -24,7 +24,6 @@ _CACHE_MAX, _LONGEST, _MOST_TERMS = 20_000, 1024, 16
 """Decisions that are remembered, and how long a question may be for it: in characters, and in terms of selectors."""
 
 _PRIVILEGED = Decision("allow")
-ALWAYS_ALLOWED_PATHS = ("/healthz", "/livez", "/readyz")
 
 Key = tuple[UserInfo, str, str, str, str, str, str, str, tuple[FieldRequirement, ...], tuple[Requirement, ...]]
 
@@ -36,7 +35,6 @@ class Authorization:
         authorizers: the ``authz_authorize`` functions in order.
         epochs: the ``authz_epoch`` functions: an old decision counts while their sum stays the same.
         rule_listers: the ``authz_rules`` functions.
-        open_paths: what is no resource and open to every user.
         elsewhere: makes a call that may wait for another server.
     """
 
@@ -46,7 +44,6 @@ class Authorization:
         epochs: Sequence[Callable[[], int]] = (),
         rule_listers: Sequence[Callable[..., Rules]] = (),
         *,
-        open_paths: Sequence[str] = ALWAYS_ALLOWED_PATHS,
         elsewhere: Callable[[Callable[[], Decision]], Decision] = lambda call: call(),
     ) -> None:
         self._authorizers = tuple(authorizers)
@@ -54,7 +51,6 @@ class Authorization:
         self._elsewhere = elsewhere
         self._epochs = tuple(epochs)
         self._rule_listers = tuple(rule_listers)
-        self._open_paths = frozenset(open_paths)
         self._decisions: dict[Key, tuple[int, Decision]] = {}
 
     def replace(
@@ -105,8 +101,6 @@ class Authorization:
         return number
 
     def _ask(self, attributes: Attributes) -> Decision:
-        if not attributes.is_resource and attributes.path in self._open_paths:
-            return _PRIVILEGED
         reasons: list[str] = []
         cacheable = True
         for authorize in self._authorizers:

@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
 from hyperkube_host.apiserver.resources.served import ServedResource
+from hyperkube_host.apiserver.rest.patch_text import converter_text
 from hyperkube_lib.structured_merge import field_sets, managed_fields
 from hyperkube_lib.structured_merge.apply import apply_configuration
 from hyperkube_lib.structured_merge.field_sets import FieldSet
@@ -14,7 +15,9 @@ from hyperkube_lib.structured_merge.managed_fields import FieldScope
 
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.dataclass import dataclass
-from hyperkube.machinery.objects import Object
+from hyperkube.machinery.objects import Object, name_of, namespace_of
+from hyperkube.machinery.patch.refusal import PatchFailed
+from hyperkube.machinery.schema import DecodeError
 
 MANAGER_MAX = 128
 _LONGEST = 1024
@@ -103,13 +106,21 @@ class FieldOwnership:
         Raises:
             ApplyConflict: other managers own fields that would change, and `force` is not set.
             BadRequest: the configuration has another version, or carries managedFields.
+            PatchFailed: a value is none of its type, such as base64 that cannot be read.
         """
         served = target.served
         old = old and served.blanks.shown(old)
         merged = apply_configuration(
             scope_of(target), old, applied, manager=manager_of(request), force=force, now=self.clock.now()
         )
-        obj, _ = served.codec.decode(merged, report=False)
+        try:
+            obj, _ = served.codec.decode(merged, report=False)
+        except DecodeError as error:
+            kind = f"{served.kind.group}/{served.kind.version}, Kind={served.kind.kind}"
+            raise PatchFailed(
+                f"failed to convert new object ({namespace_of(applied)}/{name_of(applied)}; {kind}) to proper version: "
+                f"unable to convert unstructured object to {kind}: {converter_text(error)}"
+            ) from error
         obj["kind"], obj["apiVersion"] = served.kind.kind, served.kind.api_version
         served.codec.default(obj)
         return obj
