@@ -82,7 +82,13 @@ class Csrapproving(Plugin):
     def controller_build(self) -> Controller:
         """Build the loop."""
         self._requests = self.informers.informer(CERTIFICATE_SIGNING_REQUESTS)
-        loop = ReconcileLoop(self.context.name, self._sync, clock=self.context.clock, logger=self.context.logger)
+        loop = ReconcileLoop(
+            self.context.name,
+            self._sync,
+            clock=self.context.clock,
+            logger=self.context.logger,
+            backoff=requests.BACKOFF,
+        )
         self._requests.add_handler(loop.enqueue, loop.enqueue_update)
         return loop
 

@@ -45,17 +45,18 @@ SHORTEST = timedelta(minutes=10)
 BACKDATE = timedelta(minutes=5)
 SHORT = timedelta(hours=8)
 _KEY_USAGES = {
-    "signing": "digital_signature",
-    "digital signature": "digital_signature",
-    "content commitment": "content_commitment",
-    "key encipherment": "key_encipherment",
-    "key agreement": "key_agreement",
-    "data encipherment": "data_encipherment",
-    "cert sign": "key_cert_sign",
-    "crl sign": "crl_sign",
-    "encipher only": "encipher_only",
-    "decipher only": "decipher_only",
+    "signing": 0,
+    "digital signature": 0,
+    "content commitment": 1,
+    "key encipherment": 2,
+    "key agreement": 4,
+    "data encipherment": 3,
+    "cert sign": 5,
+    "crl sign": 6,
+    "encipher only": 7,
+    "decipher only": 8,
 }
+"""Usage → its bit in the extension keyUsage (RFC 5280, 4.2.1.3)."""
 _PURPOSES = {
     "any": "2.5.29.37.0",
     "server auth": "1.3.6.1.5.5.7.3.1",
@@ -71,6 +72,7 @@ _PURPOSES = {
     "microsoft sgc": "1.3.6.1.4.1.311.10.3.3",
     "netscape sgc": "2.16.840.1.113730.4.1",
 }
+"""Usage → its object identifier in extKeyUsage, in the order in which a certificate lists them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,45 +96,114 @@ class Authority:
 
         if not request.is_signature_valid:
             raise requests.BadRequestContent("unable to verify certificate request signature")
-        authority = x509.load_pem_x509_certificate(Path(self.cert_file).read_bytes())
+        certificate = self._certificate()
         key = load_pem_private_key(Path(self.key_file).read_bytes(), None)
-        begin = now if life < SHORT else now - BACKDATE
-        end = min(begin + life, authority.not_valid_after_utc)
-        if end <= now:
-            raise ValueError("refusing to sign a certificate that expired in the past")
+        begin, end = validity(life, certificate.not_valid_after_utc, now)
         builder = (
             x509.CertificateBuilder()
             .subject_name(request.subject)
-            .issuer_name(authority.subject)
+            .issuer_name(certificate.subject)
             .public_key(request.public_key())
             .serial_number(x509.random_serial_number())
             .not_valid_before(begin)
             .not_valid_after(end)
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         )
-        identifier = x509.AuthorityKeyIdentifier.from_issuer_public_key(authority.public_key())  # type: ignore[arg-type]  # an authority's key signs
-        for extension, critical in [*_extensions(request, usages), (identifier, False)]:
+        for extension, critical in [*_extensions(request, usages), *_key_identifiers(certificate, request.subject)]:
             builder = builder.add_extension(extension, critical=critical)
         return builder.sign(key, SHA256()).public_bytes(Encoding.PEM)  # type: ignore[arg-type]  # an authority's key signs
+
+    def check(self) -> None:
+        """Read both files, as signing would.
+
+        Raises:
+            OSError: a file cannot be read.
+            ValueError: a file does not hold what it should.
+        """
+        from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+        self._certificate()
+        try:
+            load_pem_private_key(Path(self.key_file).read_bytes(), None)
+        except (TypeError, ValueError) as error:  # TypeError: it is encrypted
+            raise ValueError(f"error reading CA key file {self.key_file!r}: {error}") from error
+
+    def _certificate(self) -> x509.Certificate:
+        from cryptography import x509
+
+        found = x509.load_pem_x509_certificates(Path(self.cert_file).read_bytes())
+        if len(found) != 1:
+            raise ValueError(
+                f"error reading CA cert file {self.cert_file!r}: expected 1 certificate, found {len(found)}"
+            )
+        return found[0]
+
+
+def validity(life: timedelta, signer_end: datetime, now: datetime) -> tuple[datetime, datetime]:
+    """Return from when until when a certificate is good: from five minutes ago, for clocks that are behind.
+
+    A short-lived one does not lose these five minutes at its end. None outlives its signer.
+    Source: kubernetes ``pkg/controller/certificates/authority/policies.go``.
+
+    Raises:
+        ValueError: the signer's own certificate has expired.
+    """
+    begin = now - BACKDATE
+    if begin >= signer_end:
+        raise ValueError(f"the signer has expired: NotAfter={signer_end}")
+    if now >= signer_end:
+        raise ValueError(f"refusing to sign a certificate that expired in the past: NotAfter={signer_end}")
+    return begin, min((now if life < SHORT else begin) + life, signer_end)
+
+
+def key_usages(usages: list[str]) -> tuple[bytes, list[str]]:
+    """Return the key usages as a DER bit string, nothing if there are none, and the extended ones, each once, in order.
+
+    The bit string is written here because a request may ask for "encipher only" without "key agreement".
+
+    Raises:
+        ValueError: a usage is not known.
+    """
+    unknown = [usage for usage in usages if usage not in _KEY_USAGES and usage not in _PURPOSES]
+    if unknown:
+        quoted = " ".join(f'"{usage}"' for usage in unknown)
+        raise ValueError(f"unrecognized usage values: [{quoted}]")
+    wanted = {_PURPOSES[usage] for usage in usages if usage in _PURPOSES}
+    purposes = [purpose for purpose in dict.fromkeys(_PURPOSES.values()) if purpose in wanted]
+    bits = {_KEY_USAGES[usage] for usage in usages if usage in _KEY_USAGES}
+    if not bits:
+        return b"", purposes
+    octets = bytearray(max(bits) // 8 + 1)
+    for bit in bits:
+        octets[bit // 8] |= 0x80 >> bit % 8
+    return bytes([3, len(octets) + 1, 7 - max(bits) % 8, *octets]), purposes
 
 
 def _extensions(request: x509.CertificateSigningRequest, usages: list[str]) -> list[tuple[x509.ExtensionType, bool]]:
     """Return (extension, critical) for usages and alternative names."""
     from cryptography import x509
+    from cryptography.x509.oid import ExtensionOID
 
     made: list[tuple[x509.ExtensionType, bool]] = []
-    wanted = {_KEY_USAGES[usage] for usage in usages if usage in _KEY_USAGES}
-    if wanted:
-        made.append((x509.KeyUsage(**{name: name in wanted for name in {*_KEY_USAGES.values()}}), True))
-    purposes = [x509.ObjectIdentifier(_PURPOSES[usage]) for usage in usages if usage in _PURPOSES]
+    bits, purposes = key_usages(usages)
+    if bits:
+        made.append((x509.UnrecognizedExtension(ExtensionOID.KEY_USAGE, bits), True))
     if purposes:
-        made.append((x509.ExtendedKeyUsage(purposes), False))
-    try:
-        names = request.extensions.get_extension_for_class(x509.SubjectAlternativeName)
-        made.append((names.value, names.critical))
-    except x509.ExtensionNotFound:
-        return made
+        made.append((x509.ExtendedKeyUsage(map(x509.ObjectIdentifier, purposes)), False))
+    if names := requests.alternative_names(request):
+        made.append((x509.SubjectAlternativeName(names), not list(request.subject)))
     return made
+
+
+def _key_identifiers(authority: x509.Certificate, subject: x509.Name) -> list[tuple[x509.ExtensionType, bool]]:
+    """Return the authority's key identifier as the authority itself has it: it need not be a SHA-1 of the key."""
+    from cryptography import x509
+
+    try:
+        own = authority.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
+    except x509.ExtensionNotFound:
+        return []
+    return [] if subject == authority.subject else [(x509.AuthorityKeyIdentifier(own.digest, None, None), False)]
 
 
 def life(csr: Object, longest: timedelta) -> timedelta:
@@ -213,7 +284,14 @@ def _pair(settings: Settings, prefix: str) -> Authority | None:
     for path in filter(None, (cert, key)):
         if not Path(path).is_file():
             raise UsageError(f"--{prefix}-{{cert,key}}-file: cannot read {path!r}")
-    return Authority(cert, key) if cert else None
+    if not cert:
+        return None
+    authority = Authority(cert, key)
+    try:
+        authority.check()
+    except (OSError, ValueError) as error:
+        raise UsageError(f"--{prefix}-{{cert,key}}-file: {error}") from error
+    return authority
 
 
 class Csrsigning(Plugin):
@@ -229,7 +307,13 @@ class Csrsigning(Plugin):
         settings = self.settings(Settings)
         self._authorities = authorities_of(settings)
         self._longest = timedelta(seconds=settings.cluster_signing_duration)
-        loop = ReconcileLoop(self.context.name, self._sync, clock=self.context.clock, logger=self.context.logger)
+        loop = ReconcileLoop(
+            self.context.name,
+            self._sync,
+            clock=self.context.clock,
+            logger=self.context.logger,
+            backoff=requests.BACKOFF,
+        )
         if self._authorities:
             self._requests = self.informers.informer(CERTIFICATE_SIGNING_REQUESTS)
             self._requests.add_handler(loop.enqueue, loop.enqueue_update)

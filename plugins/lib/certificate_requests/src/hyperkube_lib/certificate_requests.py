@@ -10,17 +10,21 @@ from binascii import Error as BadBase64
 from typing import TYPE_CHECKING
 
 from hyperkube.kinds.conditions import condition, is_true
+from hyperkube.machinery.backoff import Backoff
 from hyperkube.machinery.errors import HyperkubeError
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.users import NODE_PREFIX
 
 if TYPE_CHECKING:
-    from cryptography.x509 import CertificateSigningRequest
+    from cryptography.x509 import CertificateSigningRequest, GeneralName
 
 API_CLIENT = "kubernetes.io/kube-apiserver-client"
 KUBELET_CLIENT = "kubernetes.io/kube-apiserver-client-kubelet"
 KUBELET_SERVING = "kubernetes.io/kubelet-serving"
 LEGACY_UNKNOWN = "kubernetes.io/legacy-unknown"
+
+BACKOFF = Backoff(initial=0.2, cap=1000.0)
+"""How long a request waits after a failure; source: ``pkg/controller/certificates/certificate_controller.go``."""
 
 _NODES = ["system:nodes"]
 
@@ -57,14 +61,23 @@ def organizations(request: CertificateSigningRequest) -> list[str]:
     return [str(part.value) for part in request.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)]
 
 
-def _alternative_names(request: CertificateSigningRequest) -> dict[str, bool]:
-    """Return which kinds of alternative names the request has."""
+def alternative_names(request: CertificateSigningRequest) -> list[GeneralName]:
+    """Return the subject's alternative names of the kinds that certificates take over: DNS, email, IP and URI."""
     from cryptography import x509
 
     try:
-        names = list(request.extensions.get_extension_for_class(x509.SubjectAlternativeName).value)
+        names = request.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except x509.ExtensionNotFound:
-        names = []
+        return []
+    kinds = (x509.DNSName, x509.RFC822Name, x509.IPAddress, x509.UniformResourceIdentifier)
+    return [name for kind in kinds for name in names if isinstance(name, kind)]
+
+
+def _kinds_of_names(request: CertificateSigningRequest) -> dict[str, bool]:
+    """Return which kinds of alternative names the request has."""
+    from cryptography import x509
+
+    names = alternative_names(request)
     kinds: dict[str, type[x509.GeneralName]] = {
         "DNS": x509.DNSName,
         "Email": x509.RFC822Name,
@@ -82,7 +95,7 @@ def check_kubelet_client(request: CertificateSigningRequest, usages: list[str]) 
     """
     if organizations(request) != _NODES:
         raise BadRequestContent("subject organization is not system:nodes")
-    for kind, present in _alternative_names(request).items():
+    for kind, present in _kinds_of_names(request).items():
         if present:
             raise BadRequestContent(f"{kind} subjectAltNames are not allowed")
     if not common_name(request).startswith(NODE_PREFIX):
@@ -98,7 +111,7 @@ def check_kubelet_serving(request: CertificateSigningRequest, usages: list[str])
     """
     if organizations(request) != _NODES:
         raise BadRequestContent("subject organization is not system:nodes")
-    present = _alternative_names(request)
+    present = _kinds_of_names(request)
     if not present["DNS"] and not present["IP"]:
         raise BadRequestContent("DNS or IP subjectAltName is required")
     for kind in ("Email", "URI"):
