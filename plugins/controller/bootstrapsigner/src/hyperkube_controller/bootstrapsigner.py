@@ -13,14 +13,14 @@ from collections.abc import Iterable
 from datetime import datetime
 
 import orjson
-from hyperkube_lib.bootstrap_tokens import NAMESPACE, PREFIX, TYPE, data_of, has_expired
+from hyperkube_lib.bootstrap_tokens import NAMESPACE, TYPE, data_of, has_expired, id_in_name
 
 from hyperkube.client.actions import Action, Update, perform
 from hyperkube.client.reconcile import ReconcileLoop
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds.resources import CONFIG_MAPS, SECRETS
-from hyperkube.machinery.objects import Object, is_being_deleted, name_of
+from hyperkube.machinery.objects import Object, is_being_deleted
 from hyperkube.plugin import Plugin
 
 NAME = "cluster-info"
@@ -32,7 +32,7 @@ def token_of(secret: Object, now: datetime) -> tuple[str, str] | None:
     """Return (id, secret) of a token that may sign and has not expired, or None."""
     data = data_of(secret)
     token, key = data.get("token-id", ""), data.get("token-secret", "")
-    if not token or not key or name_of(secret) != f"{PREFIX}{token}" or is_being_deleted(secret):
+    if not token or not key or id_in_name(secret) != token or is_being_deleted(secret):
         return None
     if data.get("usage-bootstrap-signing") != "true" or has_expired(secret, now):
         return None

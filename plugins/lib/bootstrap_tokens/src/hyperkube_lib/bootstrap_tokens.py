@@ -5,17 +5,28 @@ Source: kubernetes ``cluster-bootstrap/util/secrets/secrets.go``.
 
 from __future__ import annotations
 
+import re
 from base64 import b64decode
 from binascii import Error as NotBase64
 from datetime import datetime
 
-from hyperkube.machinery.objects import Object
+from hyperkube.machinery.objects import Object, name_of
 from hyperkube.machinery.times import TimeError, parse_time
 
 NAMESPACE = "kube-system"
 TYPE = "bootstrap.kubernetes.io/token"
 PREFIX = "bootstrap-token-"
 """What the name of a token's secret begins with; the token's id follows."""
+
+
+_ID = re.compile("[a-z0-9]{6}")
+
+
+def id_in_name(secret: Object) -> str:
+    """Return the token's id as the secret's name has it; nothing if it is not the name of a token's secret."""
+    name = name_of(secret)
+    token = name.removeprefix(PREFIX)
+    return token if name.startswith(PREFIX) and _ID.fullmatch(token) else ""
 
 
 def data_of(secret: Object) -> dict[str, str]:
