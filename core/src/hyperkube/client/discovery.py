@@ -13,7 +13,7 @@ import orjson
 from hyperkube.client.client import Client
 from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import ServiceUnavailable
-from hyperkube.machinery.groups import GroupKind, GroupVersion, GroupVersionResource
+from hyperkube.machinery.groups import GroupKind, GroupVersion, GroupVersionKind, GroupVersionResource
 from hyperkube.machinery.objects import Object
 
 _AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
@@ -36,10 +36,14 @@ class ApiResource:
 
 @dataclass(frozen=True, slots=True)
 class Discovered:
-    """What was found; `failed` names the group versions whose server did not answer (``metrics.k8s.io/v1beta1``)."""
+    """What was found; `failed` names the group versions whose server did not answer (``metrics.k8s.io/v1beta1``).
+
+    `kinds` are the kinds in all versions that are served, not the preferred one alone.
+    """
 
     resources: tuple[ApiResource, ...]
     failed: tuple[str, ...] = ()
+    kinds: frozenset[GroupVersionKind] = frozenset()
 
 
 def discover(client: Client) -> Discovered:
@@ -51,6 +55,7 @@ def discover(client: Client) -> Discovered:
     """
     found: dict[tuple[str, str], ApiResource] = {}
     failed: list[str] = []
+    kinds: set[GroupVersionKind] = set()
     for root in ("/api", "/apis"):
         document = _read(client, root)
         if document is None:
@@ -61,7 +66,8 @@ def discover(client: Client) -> Discovered:
             rows = _classic(client, root, document, failed)
         for row in rows:
             found.setdefault((row.gvr.group, row.gvr.resource), row)
-    return Discovered(tuple(found.values()), tuple(failed))
+            kinds.add(GroupVersionKind(row.gvr.group, row.gvr.version, row.kind))
+    return Discovered(tuple(found.values()), tuple(failed), frozenset(kinds))
 
 
 def _read(client: Client, path: str) -> Object | None:

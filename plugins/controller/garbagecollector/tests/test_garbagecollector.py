@@ -1,35 +1,12 @@
 """The garbage collector: background, foreground, orphaning, owners that never were, and circles."""
 
-import json
-
 import pytest
+from gc_world import events, family, left, obj, ref, serve_discovery
 from hyperkube_controller.garbagecollector import Garbagecollector
 
-from hyperkube.client.client import RawResponse
-from hyperkube.kinds.resources import CONFIG_MAPS, DEPLOYMENTS, EVENTS, NODES, PODS, REPLICA_SETS
+from hyperkube.kinds.resources import CONFIG_MAPS, DEPLOYMENTS, NODES, PODS, REPLICA_SETS
 from hyperkube.testing.contracts.controller import ControllerContract
 from hyperkube.testing.controller_rig import ControllerRig
-
-VERBS = ["create", "delete", "get", "list", "patch", "update", "watch"]
-
-
-def resource(name, kind, *, namespaced=True):
-    return {"name": name, "kind": kind, "namespaced": namespaced, "verbs": VERBS}
-
-
-CORE = [resource("pods", "Pod"), resource("configmaps", "ConfigMap"), resource("nodes", "Node", namespaced=False)]
-APPS = [resource("deployments", "Deployment"), resource("replicasets", "ReplicaSet")]
-GROUPS = [{"name": "apps", "versions": [{"groupVersion": "apps/v1"}], "preferredVersion": {"groupVersion": "apps/v1"}}]
-
-
-def serve_discovery(rig):
-    for path, document in {
-        "/api": {"kind": "APIVersions", "versions": ["v1"]},
-        "/api/v1": {"resources": CORE},
-        "/apis": {"kind": "APIGroupList", "groups": GROUPS},
-        "/apis/apps/v1": {"resources": APPS},
-    }.items():
-        rig.client.answer("GET", path, lambda _body, d=document: RawResponse(200, {}, json.dumps(d).encode()))
 
 
 @pytest.fixture
@@ -37,33 +14,6 @@ def rig():
     rig = ControllerRig(Garbagecollector)
     serve_discovery(rig)
     return rig
-
-
-def ref(kind, name, uid, *, api="apps/v1", block=False):
-    return {"apiVersion": api, "kind": kind, "name": name, "uid": uid, "controller": True, "blockOwnerDeletion": block}
-
-
-def obj(kind, name, *owners, api="v1", namespace="d", **meta):
-    meta = {"name": name, "namespace": namespace, "uid": f"u-{name}", "ownerReferences": [*owners], **meta}
-    return {"kind": kind, "apiVersion": api, "metadata": {key: value for key, value in meta.items() if value}}
-
-
-def family(rig, *, block=False):
-    """A deployment, its replica set, and that one's pod."""
-    rig.client.seed(DEPLOYMENTS, obj("Deployment", "web", api="apps/v1"))
-    rig.client.seed(
-        REPLICA_SETS, obj("ReplicaSet", "rs", ref("Deployment", "web", "u-web", block=block), api="apps/v1")
-    )
-    rig.client.seed(PODS, obj("Pod", "pod", ref("ReplicaSet", "rs", "u-rs", block=block)))
-    rig.settle()
-
-
-def left(rig):
-    return [
-        found["metadata"]["name"]
-        for kind in (DEPLOYMENTS, REPLICA_SETS, PODS, CONFIG_MAPS)
-        for found in rig.client.objects(kind)
-    ]
 
 
 class TestContract(ControllerContract):
@@ -203,12 +153,6 @@ def test_a_wrong_reference_does_not_speak_for_a_right_one_to_the_same_owner(rig)
     rig.settle()
 
     assert left(rig) == ["rs", "right"]
-
-
-def events(rig):
-    (controller,) = rig.controllers
-    controller._recorder.flush()
-    return [(event["reason"], event["message"]) for event in rig.client.objects(EVENTS)]
 
 
 def test_owners_in_other_namespaces_are_told_of(rig):

@@ -9,7 +9,7 @@ import logging
 import threading
 from dataclasses import field
 
-from hyperkube_controller.garbagecollector.graph import FOREGROUND, ORPHAN, Graph, Node
+from hyperkube_controller.garbagecollector.graph import FOREGROUND, ORPHAN, Graph, Node, blocks
 
 from hyperkube.client.client import Client
 from hyperkube.client.discovery import ApiResource, discover
@@ -20,8 +20,8 @@ from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.controller import Controller
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.dataclass import dataclass
-from hyperkube.machinery.errors import ApiError, NotFound
-from hyperkube.machinery.groups import GroupKind, GroupResource, GroupVersion, GroupVersionResource
+from hyperkube.machinery.errors import ApiError, HyperkubeError, NotFound
+from hyperkube.machinery.groups import GroupKind, GroupResource, GroupVersion, GroupVersionKind, GroupVersionResource
 from hyperkube.machinery.objects import Object, metadata, uid_of
 from hyperkube.machinery.record import Record
 from hyperkube.plugin import Plugin
@@ -47,6 +47,10 @@ def metadata_only(obj: Object) -> Object:
         "kind": obj.get("kind", ""),
         "metadata": {key: meta[key] for key in _KEPT if key in meta},
     }
+
+
+class NamespacedOwner(HyperkubeError):
+    """An object without a namespace names an owner that has one: nothing is ever done for its sake."""
 
 
 @dataclass(slots=True)
@@ -75,6 +79,7 @@ class GarbageCollector:
         self._lock = threading.Lock()
         self._monitors: dict[GroupVersionResource, Informer] = {}
         self._kinds: dict[GroupKind, ApiResource] = {}
+        self._served: set[GroupVersionKind] = set()
         self._opening: threading.Thread | None = None
         self._loop = ReconcileLoop("garbagecollector", self._sync, clock=clock, logger=logger, workers=workers)
 
@@ -145,8 +150,12 @@ class GarbageCollector:
             if {"delete", "list", "watch"} <= resource.verbs and resource.gvr.group_resource not in IGNORED:
                 wanted[resource.gvr] = resource
         with self._lock:
-            self._kinds |= {resource.group_kind: resource for resource in found.resources}
             unsure = {GroupVersion.parse(version) for version in found.failed}
+            kept = {kind for kind in self._served if GroupVersion(kind.group, kind.version) in unsure}
+            self._served = kept | found.kinds
+            known = {kind.group_kind for kind in kept}
+            self._kinds = {kind: resource for kind, resource in self._kinds.items() if kind in known}
+            self._kinds |= {resource.group_kind: resource for resource in found.resources}
             gone = [
                 gvr
                 for gvr in self._monitors
@@ -157,7 +166,7 @@ class GarbageCollector:
         for gvr, informer in stale:
             self._informers.discard(informer)
             for node in self._graph.of_resource(gvr):
-                self._enqueue(self._graph.remove(node.uid))
+                self._enqueue(self._graph.remove(node.uid, is_gone=False))
         for informer in fresh:
             self._subscribe(informer)
 
@@ -202,7 +211,10 @@ class GarbageCollector:
         latest = self._latest(node)
         if latest is None:
             return None
-        owners = self._classify(node, metadata(latest).get("ownerReferences") or [])
+        try:
+            owners = self._classify(node, metadata(latest).get("ownerReferences") or [])
+        except NamespacedOwner:
+            return None
         if owners.solid:
             self._drop_references(node, latest, owners)
         elif owners.dangling or owners.waiting:
@@ -221,6 +233,12 @@ class GarbageCollector:
         return None
 
     def _classify(self, node: Node, references: list[Object]) -> Owners:
+        """Sort the references of an object by what they mean for it.
+
+        Raises:
+            NotYet: an owner's kind is not served in that version.
+            NamespacedOwner: the object has no namespace, an owner of it has one.
+        """
         owners = Owners()
         for reference in references:
             owner = self._graph.get(reference["uid"])
@@ -228,7 +246,9 @@ class GarbageCollector:
                 owner = None  # no such object, whatever has the uid; the server has the last word
             if owner is not None and owner.namespace and owner.namespace != node.namespace:
                 self._warn(node, reference)
-                (owners.dangling if node.namespace else owners.solid).append(reference)
+                if not node.namespace:
+                    raise NamespacedOwner
+                owners.dangling.append(reference)
             elif owner is not None:
                 (owners.waiting if owner.deletes_dependents_first else owners.solid).append(reference)
             elif self._exists(node, reference):
@@ -242,28 +262,28 @@ class GarbageCollector:
         """Ask the server whether an owner that no watch has shown is there.
 
         Raises:
-            NotYet: the owner's kind is not served.
+            NotYet: the owner's kind is not served in that version.
+            NamespacedOwner: it cannot be, and no retry changes that.
         """
-        uid = reference["uid"]
-        kind = GroupKind(GroupVersion.parse(reference.get("apiVersion", "")).group, reference.get("kind", ""))
-        # Only for this kind, name and namespace: a reference that is wrong in one of them must not speak for others.
-        coordinates = f"{uid} {kind} {node.namespace}/{reference.get('name')}"
-        if self._graph.is_absent(uid) or self._graph.is_absent(coordinates):
-            return False
-        resource = self._kinds.get(kind)
-        if resource is None:
+        version = GroupVersion.parse(reference.get("apiVersion", ""))
+        kind = GroupVersionKind(version.group, version.version, reference.get("kind", ""))
+        resource = self._kinds.get(kind.group_kind)
+        if resource is None or kind not in self._served:
             self._loop.queue.add_after(MONITORS, 1.0)
             raise NotYet(f"owner {reference['name']!r} of {node.name!r} is of unknown kind {kind}")
         if resource.namespaced and not node.namespace:
-            self._warn(node, reference)  # it cannot be looked up, so nothing is deleted for its sake
-            return True
+            raise NamespacedOwner
+        namespace = node.namespace if resource.namespaced else ""
+        identity = (reference["uid"], resource.gvr.group_resource, namespace, reference["name"])
+        if self._graph.is_absent(identity):
+            return False
         try:
-            owner = self._client.get(resource.gvr, reference["name"], node.namespace if resource.namespaced else "")
+            owner = self._client.get(resource.gvr, reference["name"], namespace)
         except NotFound:
             owner = {}
-        if uid_of(owner) == uid:
+        if uid_of(owner) == reference["uid"]:
             return True
-        self._graph.note_absent(coordinates)
+        self._graph.note_absent(identity)
         return False
 
     def _warn(self, node: Node, reference: Object) -> None:
@@ -292,7 +312,8 @@ class GarbageCollector:
         if owners.waiting and dependents:
             if any(dependent.deletes_dependents_first for dependent in dependents):
                 # A circle of foreground deletions would wait for itself for ever.
-                freed = [{**ref, "blockOwnerDeletion": False} for ref in metadata(latest)["ownerReferences"]]
+                references = metadata(latest)["ownerReferences"]
+                freed = [{**ref, "blockOwnerDeletion": False} if blocks(ref) else ref for ref in references]
                 self._patch(node, {"ownerReferences": freed, **_pinned(latest)})
                 latest = self._client.get(node.resource, node.name, node.namespace)
             policy = "Foreground"

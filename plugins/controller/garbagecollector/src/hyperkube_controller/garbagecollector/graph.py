@@ -10,12 +10,15 @@ import threading
 from collections import OrderedDict
 
 from hyperkube.machinery.dataclass import dataclass
-from hyperkube.machinery.groups import GroupVersion, GroupVersionResource
+from hyperkube.machinery.groups import GroupResource, GroupVersion, GroupVersionResource
 from hyperkube.machinery.objects import Object, is_being_deleted, metadata, name_of, namespace_of, uid_of
 
 FOREGROUND = "foregroundDeletion"
 ORPHAN = "orphan"
-_ABSENT_KEPT = 2000
+_ABSENT_KEPT = 500
+
+Identity = tuple[str, GroupResource, str, str]
+"""(uid, resource, namespace, name): a reference that is wrong in one of them must not speak for others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,11 @@ class Node:
         )
 
     @property
+    def identity(self) -> Identity:
+        """What must be the same in a reference for it to mean this object."""
+        return self.uid, self.resource.group_resource, self.namespace, self.name
+
+    @property
     def deletes_dependents_first(self) -> bool:
         """Whether it is being deleted in the foreground: it waits for its dependents."""
         return self.deleting and FOREGROUND in self.finalizers
@@ -64,17 +72,23 @@ class Node:
 
     def blocks(self, owner_uid: str) -> bool:
         """Tell whether that owner must not go before this one."""
-        return any(ref.get("uid") == owner_uid and ref.get("blockOwnerDeletion") for ref in self.owners)
+        return any(ref.get("uid") == owner_uid and blocks(ref) for ref in self.owners)
+
+
+def blocks(reference: Object) -> bool:
+    """Tell whether a reference holds its owner back while that is deleted in the foreground."""
+    return reference.get("blockOwnerDeletion") is True
 
 
 class Graph:
     """All nodes; thread-safe."""
 
-    def __init__(self) -> None:
+    def __init__(self, absent_kept: int = _ABSENT_KEPT) -> None:
+        self._absent_kept = absent_kept
         self._lock = threading.RLock()
         self._nodes: dict[str, Node] = {}
         self._dependents: dict[str, set[str]] = {}
-        self._absent: OrderedDict[str, None] = OrderedDict()
+        self._absent: OrderedDict[Identity, None] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._nodes)
@@ -93,15 +107,19 @@ class Graph:
         with self._lock:
             return [node for node in self._nodes.values() if node.resource == resource]
 
-    def is_absent(self, identity: str) -> bool:
-        """Tell whether an object is known to be gone: by its uid, or by all that a reference says of it."""
-        return identity in self._absent
+    def is_absent(self, identity: Identity) -> bool:
+        """Tell whether an object is known to be gone; it is the longer remembered for it."""
+        with self._lock:
+            if identity not in self._absent:
+                return False
+            self._absent.move_to_end(identity)
+            return True
 
-    def note_absent(self, identity: str) -> None:
+    def note_absent(self, identity: Identity) -> None:
         """Remember that there is no such object: uids are never used again."""
         with self._lock:
             self._absent[identity] = None
-            while len(self._absent) > _ABSENT_KEPT:
+            while len(self._absent) > self._absent_kept:
                 self._absent.popitem(last=False)
 
     def put(self, node: Node) -> set[str]:
@@ -111,7 +129,7 @@ class Graph:
             if old == node:
                 return set()
             self._nodes[node.uid] = node
-            self._absent.pop(node.uid, None)
+            self._absent.pop(node.identity, None)
             look = self._relink(node.uid, old.owners if old is not None else (), node.owners)
             changed = old is None or old.owners != node.owners
             if node.orphans or (changed and any(self._may_release(node, ref) for ref in node.owners)):
@@ -127,11 +145,17 @@ class Graph:
             return True
         return bool(owner.namespace) and owner.namespace != node.namespace
 
-    def remove(self, uid: str) -> set[str]:
-        """Let go of a deleted object; return the uids to look at: its dependents, and owners that waited for it."""
+    def remove(self, uid: str, *, is_gone: bool = True) -> set[str]:
+        """Let go of an object; return the uids to look at: its dependents, and owners that waited for it.
+
+        Args:
+            uid: of the object.
+            is_gone: it was deleted; else it is only that it can be seen no more.
+        """
         with self._lock:
-            self.note_absent(uid)
             node = self._nodes.pop(uid, None)
+            if node is not None and is_gone:
+                self.note_absent(node.identity)
             look = set(self._dependents.get(uid, ()))
             if node is not None:
                 look |= self._relink(uid, node.owners, ())

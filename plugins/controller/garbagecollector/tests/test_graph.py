@@ -1,0 +1,73 @@
+"""The graph of owners: what it holds after each event, and what it remembers to be gone.
+
+The cases are those of kubernetes ``garbagecollector_test.go``, ``TestProcessEvent`` and ``TestAbsentOwnerCache``.
+"""
+
+import pytest
+from gc_world import obj
+from hyperkube_controller.garbagecollector.graph import Graph, Node
+
+from hyperkube.kinds.resources import PODS, REPLICATION_CONTROLLERS
+
+
+def pod(uid, *owners):
+    return Node.of(PODS, obj("Pod", uid, *({"uid": owner} for owner in owners), uid=uid))
+
+
+def links(graph, *uids):
+    """Return who names each uid as its owner."""
+    return {uid: {node.uid for node in graph.dependents(uid)} for uid in uids}
+
+
+@pytest.mark.parametrize(
+    ("events", "dependents"),
+    [
+        ([("1",), ("2", "1"), ("3", "1", "2")], {"1": {"2", "3"}, "2": {"3"}, "3": set()}),
+        ([("1",), ("2", "1"), ("3", "1", "2"), ("4", "2"), "2"], {"1": {"3"}, "2": {"3", "4"}}),
+        (
+            [("1",), ("2", "1"), ("3", "1", "2"), ("4", "3"), ("2", "4")],
+            {"1": {"3"}, "2": {"3"}, "3": {"4"}, "4": {"2"}},
+        ),
+        ([("4", "2"), ("3", "1", "2"), ("2", "1"), ("1",), "2"], {"1": {"3"}, "2": {"3", "4"}}),
+    ],
+    ids=["three", "an owner goes", "an owner gets another owner", "children first"],
+)
+def test_owners_and_dependents_agree_after_each_event(events, dependents):
+    graph = Graph()
+
+    for event in events:
+        if isinstance(event, str):
+            graph.remove(event)
+        else:
+            graph.put(pod(*event))
+
+    assert links(graph, *dependents) == dependents
+
+
+def identity(uid):
+    return (uid, REPLICATION_CONTROLLERS.group_resource, "ns1", f"rc{uid}")
+
+
+def test_the_absent_owner_that_was_asked_for_last_is_remembered_longest():
+    graph = Graph(absent_kept=2)
+    for uid in ("1", "2"):
+        graph.note_absent(identity(uid))
+    graph.is_absent(identity("1"))
+
+    graph.note_absent(identity("3"))
+
+    assert [graph.is_absent(identity(uid)) for uid in ("1", "2", "3")] == [True, False, True]
+
+
+def test_one_that_was_deleted_is_absent_until_it_is_seen_again():
+    graph = Graph()
+    node = pod("1")
+    graph.put(node)
+
+    graph.remove("1")
+    assert graph.is_absent(node.identity)
+    graph.put(node)
+    assert not graph.is_absent(node.identity)
+    graph.remove("1", is_gone=False)
+
+    assert not graph.is_absent(node.identity)
