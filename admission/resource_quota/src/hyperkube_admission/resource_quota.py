@@ -78,7 +78,8 @@ class ResourceQuota(Plugin):
         resource = request.resource.group_resource
         if not request.namespace or request.object is None or resource in _IGNORED or resource.group in _IGNORED_GROUPS:
             return
-        if not is_charged(resource, request.operation, request.subresource):
+        written = {"old": request.old_object, "new": request.object}
+        if not is_charged(resource, request.operation, request.subresource, **written):
             return
         if not self._quotas.list(request.namespace):
             return

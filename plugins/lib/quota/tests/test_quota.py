@@ -22,6 +22,7 @@ DEVICE_REQUESTS = [
         ],
     },
 ]
+SMALL_CPU = {"name": "c", "resources": {"requests": {"cpu": "1m"}, "limits": {"cpu": "2m"}}}
 
 
 def pod(requests=None, **spec):
@@ -80,10 +81,22 @@ def test_a_pod_past_its_deletion_counts_as_an_object_only():
     assert write(usage(PODS, dying, NOW)) == {"count/pods": "1"}
 
 
-def test_containers_must_say_what_a_quota_limits():
-    assert lacking(PODS, pod(), ["requests.cpu", "pods", "memory"]) == "must specify memory for: c; requests.cpu for: c"
-    assert lacking(PODS, pod({"cpu": "1"}), ["cpu"]) == ""
-    assert lacking(DEPLOYMENTS, {}, ["cpu"]) == ""
+@pytest.mark.parametrize(
+    ("spec", "names", "missing"),
+    [
+        ({"containers": [{"name": "c"}]}, ["requests.cpu", "pods", "memory"], "memory for: c; requests.cpu for: c"),
+        ({"containers": [SMALL_CPU]}, ["cpu"], ""),
+        ({"initContainers": [SMALL_CPU]}, ["memory"], "memory for: c"),
+        ({"initContainers": [{**SMALL_CPU, "name": "b"}, SMALL_CPU]}, ["memory"], "memory for: b,c"),
+        ({"containers": [SMALL_CPU]}, ["memory"], "memory for: c"),
+        ({"containers": [SMALL_CPU, {**SMALL_CPU, "name": "b"}]}, ["memory"], "memory for: b,c"),
+        ({"containers": [{"name": "c"}, {"name": "b"}]}, ["memory", "cpu"], "cpu for: b,c; memory for: b,c"),
+        ({"resources": {"requests": {"cpu": "1m"}}, "containers": [{"name": "c"}]}, ["memory", "cpu"], ""),
+    ],
+)
+def test_containers_must_say_what_a_quota_limits_unless_the_pod_does(spec, names, missing):
+    assert lacking(PODS, {"spec": spec}, names) == (f"must specify {missing}" if missing else "")
+    assert lacking(DEPLOYMENTS, {"spec": spec}, names) == ""
 
 
 @pytest.mark.parametrize(
@@ -115,13 +128,47 @@ def test_a_quota_applies_when_it_limits_something_of_the_kind_and_all_scopes_fit
     assert not applies(quota, DEPLOYMENTS, {})
 
 
-def test_only_some_writes_are_charged():
-    assert is_charged(PODS, "CREATE", "")
-    assert not is_charged(PODS, "UPDATE", "")
-    assert not is_charged(PODS, "CREATE", "binding")
-    assert is_charged(SERVICES, "UPDATE", "")
-    assert is_charged(DEPLOYMENTS, "CREATE", "")
-    assert not is_charged(DEPLOYMENTS, "DELETE", "")
+@pytest.mark.parametrize(
+    ("resource", "operation", "subresource", "charged"),
+    [
+        (PODS, "CREATE", "", True),
+        (PODS, "UPDATE", "", False),
+        (PODS, "DELETE", "", False),
+        (PODS, "CONNECT", "", False),
+        (PODS, "CREATE", "binding", False),
+        (PODS, "UPDATE", "status", False),
+        (PODS, "UPDATE", "resize", True),
+        (SERVICES, "CREATE", "", True),
+        (SERVICES, "UPDATE", "", True),
+        (SERVICES, "UPDATE", "status", False),
+        (CLAIMS, "CREATE", "", True),
+        (CLAIMS, "UPDATE", "", True),
+        (CLAIMS, "DELETE", "", False),
+        (CLAIMS, "CONNECT", "", False),
+        (CLAIMS, "CREATE", "other", False),
+        (CLAIMS, "UPDATE", "other", False),
+        (RESOURCE_CLAIMS, "CREATE", "", True),
+        (RESOURCE_CLAIMS, "UPDATE", "", True),
+        (RESOURCE_CLAIMS, "DELETE", "", False),
+        (RESOURCE_CLAIMS, "CONNECT", "", False),
+        (RESOURCE_CLAIMS, "CREATE", "other", False),
+        (RESOURCE_CLAIMS, "UPDATE", "other", False),
+        (DEPLOYMENTS, "CREATE", "", True),
+        (DEPLOYMENTS, "UPDATE", "", False),
+        (DEPLOYMENTS, "DELETE", "", False),
+    ],
+)
+def test_only_some_writes_are_charged(resource, operation, subresource, charged):
+    assert is_charged(resource, operation, subresource) is charged
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "charged"), [(None, 1, True), (1, None, True), (2, 1, False), (None, None, False)]
+)
+def test_a_pod_whose_deadline_comes_or_goes_is_charged_anew(before, after, charged):
+    old, new = pod(activeDeadlineSeconds=before), pod(activeDeadlineSeconds=after)
+
+    assert is_charged(PODS, "UPDATE", "", old=old, new=new) is charged
 
 
 def test_devices_of_a_class_are_relevant_to_resource_claims():

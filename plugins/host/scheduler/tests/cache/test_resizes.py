@@ -9,7 +9,7 @@ pytest.importorskip("numpy")
 
 from hyperkube_host.scheduler.cache.assigned_pods import AssignedPodTransform
 from hyperkube_host.scheduler.cache.requests import requests_of
-from hyperkube_host.scheduler.cache.resizes import resized_statuses, with_effective_requests
+from hyperkube_lib.resized_pods import resized_statuses, with_effective_requests
 from hyperkube_testing.scheduling.tables import table
 
 SMALL, LARGE = {"cpu": "500m", "memory": "500Mi"}, {"cpu": "700m", "memory": "800Mi"}

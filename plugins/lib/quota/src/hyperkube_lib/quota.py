@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 
+from hyperkube_lib.resized_pods import with_effective_limits, with_effective_requests
+
 from hyperkube.kinds.pods import (
     container_resources,
+    is_pod_level_resource,
     is_terminal,
     pod_limits,
     pod_requests,
@@ -36,6 +39,8 @@ from hyperkube.machinery.times import parse_time
 _ONE, _ZERO = Quantity(1), Quantity(0)
 _STORAGE_CLASS_SUFFIX = ".storageclass.storage.k8s.io/"
 _DEVICE_CLASS_SUFFIX = ".deviceclass.resource.k8s.io/devices"
+DEVICE_CLASS_PREFIX = "deviceclass.resource.kubernetes.io/"
+"""Of a resource that stands for the devices of the class whose name follows."""
 _MOST_DEVICES = 32
 """What a request for all devices of a class is charged with: as many as one claim can be given."""
 
@@ -43,6 +48,7 @@ _COMPUTE = ("cpu", "memory", "ephemeral-storage")
 _POD_RESOURCES = frozenset(
     {"count/pods", "pods", *_COMPUTE, *(f"{kind}.{name}" for kind in ("requests", "limits") for name in _COMPUTE)}
 )
+_POD_PREFIXES = (HUGE_PAGES_PREFIX, REQUESTS_PREFIX + HUGE_PAGES_PREFIX, REQUESTS_PREFIX + DEVICE_CLASS_PREFIX)
 _MUST_BE_SET = frozenset({"cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"})
 _SERVICE_RESOURCES = frozenset({"count/services", "services", "services.nodeports", "services.loadbalancers"})
 _CLAIM_RESOURCES = ("persistentvolumeclaims", "requests.storage")
@@ -59,9 +65,21 @@ def count_name(resource: GroupResource) -> str:
     return f"count/{resource}"
 
 
-def is_charged(resource: GroupResource, operation: str, subresource: str) -> bool:
-    """Tell whether that kind of write can change what is used."""
+def is_charged(
+    resource: GroupResource, operation: str, subresource: str, *, old: Object | None = None, new: Object | None = None
+) -> bool:
+    """Tell whether that kind of write can change what is used.
+
+    Args:
+        resource: of the object.
+        operation: such as ``UPDATE``.
+        subresource: written, or empty.
+        old: the object before an update.
+        new: the object after it; a pod that gets a deadline, or loses it, comes under other quotas.
+    """
     if resource == PODS:
+        if operation == "UPDATE" and not subresource:
+            return is_terminating(spec_of(old or {})) is not is_terminating(spec_of(new or {}))
         return (operation == "CREATE" and not subresource) or (operation == "UPDATE" and subresource == "resize")
     if subresource:
         return resource == CLAIMS and subresource == "status" and operation == "UPDATE"
@@ -77,7 +95,7 @@ def _is_relevant(resource: GroupResource, name: str) -> bool:
     if resource == PODS:
         return (
             name in _POD_RESOURCES
-            or name.startswith((HUGE_PAGES_PREFIX, REQUESTS_PREFIX + HUGE_PAGES_PREFIX))
+            or name.startswith(_POD_PREFIXES)
             or (not is_native(name) and name.startswith(REQUESTS_PREFIX))
         )
     if resource == SERVICES:
@@ -117,7 +135,7 @@ def pod_usage(pod: Object, now: datetime) -> ResourceList:
     used: ResourceList = {count_name(PODS): _ONE}
     if is_terminal(pod) or _outlived(pod, now):
         return used
-    return used | _compute(pod_requests(pod), pod_limits(pod))
+    return used | _compute(pod_requests(with_effective_requests(pod)), pod_limits(with_effective_limits(pod)))
 
 
 def _outlived(pod: Object, now: datetime) -> bool:
@@ -139,7 +157,7 @@ def _compute(requests: ResourceList, limits: ResourceList) -> ResourceList:
     for name, quantity in requests.items():
         if name.startswith(HUGE_PAGES_PREFIX):
             used[name] = used[REQUESTS_PREFIX + name] = quantity
-        elif is_extended(name):
+        elif is_extended(name) or name.startswith(DEVICE_CLASS_PREFIX):
             used[REQUESTS_PREFIX + name] = quantity
     return used
 
@@ -202,12 +220,15 @@ def _device_count(request: Object) -> int:
 def lacking(resource: GroupResource, obj: Object, names: Iterable[str]) -> str:
     """Return what an object must specify because a quota counts it: ``must specify cpu for: web``; empty if nothing.
 
-    Every container of a pod has to say how much cpu and memory it wants where a quota limits these.
+    Every container of a pod has to say how much cpu and memory it wants where a quota limits these, unless
+    ``spec.resources`` says it for the pod as a whole.
     """
     if resource != PODS:
         return ""
-    required = sorted(_MUST_BE_SET.intersection(names))
     spec = spec_of(obj)
+    if _is_set_for_the_pod(spec):
+        return ""
+    required = sorted(_MUST_BE_SET.intersection(names))
     missing: dict[str, set[str]] = {}
     for container in [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]:
         used = _compute(container_resources(container, "requests"), container_resources(container, "limits"))
@@ -217,6 +238,11 @@ def lacking(resource: GroupResource, obj: Object, names: Iterable[str]) -> str:
     if not missing:
         return ""
     return "must specify " + "; ".join(f"{name} for: {show_names(missing[name])}" for name in sorted(missing))
+
+
+def _is_set_for_the_pod(spec: Object) -> bool:
+    resources = spec.get("resources") or {}
+    return any(is_pod_level_resource(name) for kind in ("requests", "limits") for name in resources.get(kind) or ())
 
 
 def scope_selectors(quota: Object) -> list[Object]:
@@ -243,14 +269,19 @@ def in_scope(selector: Object, resource: GroupResource, obj: Object) -> bool:
         return False
     spec = spec_of(obj)
     if scope in {"Terminating", "NotTerminating"}:
-        terminating = (spec.get("activeDeadlineSeconds") or 0) >= 0 and spec.get("activeDeadlineSeconds") is not None
-        return terminating is (scope == "Terminating")
+        return is_terminating(spec) is (scope == "Terminating")
     if scope in {"BestEffort", "NotBestEffort"}:
         return (qos_class(obj) == BEST_EFFORT) is (scope == "BestEffort")
     if scope == "PriorityClass":
         name = spec.get("priorityClassName") or ""
         return _selects(selector, {"PriorityClass": name} if name else {})
     return scope == "CrossNamespacePodAffinity" and _reaches_out(spec)
+
+
+def is_terminating(spec: Object) -> bool:
+    """Tell whether a pod is to end by itself: it has a deadline."""
+    deadline = spec.get("activeDeadlineSeconds")
+    return deadline is not None and int(deadline) >= 0
 
 
 def _selects(selector: Object, labels: dict[str, str]) -> bool:

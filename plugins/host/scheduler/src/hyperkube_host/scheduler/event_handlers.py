@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hyperkube_host.scheduler.cache.cache import SchedulerCache
-from hyperkube_host.scheduler.cache.resizes import is_infeasible, resized_statuses
 from hyperkube_host.scheduler.metrics.metrics import SchedulerMetrics
 from hyperkube_host.scheduler.profile.profiles import Profiles
 from hyperkube_host.scheduler.queue.cluster_events import NODE, NODE_DELETED, POD, POD_DELETED
 from hyperkube_host.scheduler.queue.scheduling_queue import SchedulingQueue
+from hyperkube_lib.resized_pods import is_infeasible, resized_statuses
 
 from hyperkube.client.informer import InformerFactory
 from hyperkube.kinds.pods import containers, is_terminal, priority_of

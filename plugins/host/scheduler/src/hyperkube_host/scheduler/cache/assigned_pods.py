@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import orjson
-from hyperkube_host.scheduler.cache.resizes import resized_statuses
+from hyperkube_lib.resized_pods import resized_statuses
 
 from hyperkube.client.informer import without_managed_fields
 from hyperkube.machinery.objects import Object

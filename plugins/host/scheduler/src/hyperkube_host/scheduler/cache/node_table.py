@@ -17,7 +17,7 @@ from hyperkube_host.scheduler.cache.node_labels import NodeLabels
 from hyperkube_host.scheduler.cache.node_resources import NodeResources
 from hyperkube_host.scheduler.cache.pod_counts import PodCounts, PodCountsIndex
 from hyperkube_host.scheduler.cache.requests import BASE_RESOURCES, Requests, amount, requests_of
-from hyperkube_host.scheduler.cache.resizes import is_infeasible, resized_statuses
+from hyperkube_lib.resized_pods import is_infeasible, resized_statuses
 
 from hyperkube.kinds.resource_lists import read
 from hyperkube.machinery.dataclass import dataclass

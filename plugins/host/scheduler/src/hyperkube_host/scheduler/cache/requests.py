@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hyperkube_host.scheduler.cache.resizes import with_effective_requests
+from hyperkube_lib.resized_pods import with_effective_requests
 
 from hyperkube.kinds.pods import pod_requests
 from hyperkube.machinery.dataclass import dataclass

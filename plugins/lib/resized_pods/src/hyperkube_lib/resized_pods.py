@@ -1,7 +1,8 @@
 """Pods that are resized in place: a node owes them the most of what they ask for, were allotted, and have.
 
 A container that is made smaller keeps what it has until its kubelet took it away; one that is made larger may have to
-wait for it. Source: kubernetes component-helpers ``resource/helpers.go`` (determineContainerReqs).
+wait for it. Source: kubernetes component-helpers ``resource/helpers.go`` (determineContainerReqs,
+determineContainerLimits).
 """
 
 from __future__ import annotations
@@ -51,6 +52,38 @@ def with_effective_requests(pod: Object) -> Object:
             for each in spec.get(group) or ()
         ]
     return {**pod, "spec": spec}
+
+
+def with_effective_limits(pod: Object) -> Object:
+    """Return the pod as one with the limits that hold for it while it is resized: the larger of asked and real ones."""
+    status = pod.get("status") or {}
+    found = {
+        group: {row.get("name"): row["resources"].get("limits") for row in status.get(statuses) or () if _limited(row)}
+        for group, statuses in _GROUPS
+    }
+    if not any(found.values()):
+        return pod
+    hopeless = is_infeasible(pod)
+    spec = dict(pod["spec"])
+    for group, _ in _GROUPS:
+        spec[group] = [
+            _limited_to(each, found[group][each.get("name")], hopeless=hopeless)
+            if each.get("name") in found[group] and (group == "containers" or is_sidecar(each))
+            else each
+            for each in spec.get(group) or ()
+        ]
+    return {**pod, "spec": spec}
+
+
+def _limited(status: Object) -> bool:
+    return bool((status.get("resources") or {}).get("limits"))
+
+
+def _limited_to(container: Object, has: dict[str, str], *, hopeless: bool) -> Object:
+    limits = read(has)
+    if not hopeless:
+        raise_to(limits, read((container.get("resources") or {}).get("limits")))
+    return {**container, "resources": {**(container.get("resources") or {}), "limits": write(limits)}}
 
 
 def _unlike(pod: Object, group: str, rows: list[Object]) -> Iterator[Object]:
