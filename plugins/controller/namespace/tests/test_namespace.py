@@ -133,13 +133,95 @@ def test_a_refusal_is_told(rig):
     assert failure["message"] == "Failed to delete all resource types, 1 remaining: not you"
 
 
-def test_other_finalizers_stay(rig):
-    namespace = {"metadata": {"name": "x"}, "spec": {"finalizers": ["kubernetes", "mine"]}}
+GOOD = {
+    "NamespaceDeletionDiscoveryFailure": ("ResourcesDiscovered", "All resources successfully discovered"),
+    "NamespaceDeletionGroupVersionParsingFailure": ("ParsedGroupVersions", "All legacy kube types successfully parsed"),
+    "NamespaceDeletionContentFailure": (
+        "ContentDeleted",
+        "All content successfully deleted, may be waiting on finalization",
+    ),
+    "NamespaceContentRemaining": ("ContentRemoved", "All content successfully removed"),
+    "NamespaceFinalizersRemaining": ("ContentHasNoFinalizers", "All content-preserving finalizers finished"),
+}
+
+
+def test_a_namespace_that_others_hold_says_that_it_is_empty(rig):
+    rig.client.patch(NAMESPACES, "gone", {"spec": {"finalizers": ["kubernetes", "mine"]}})
+    rig.client.seed(CONFIG_MAPS, obj("ConfigMap", "c"))
+    rig.client.delete(NAMESPACES, "gone")
+
+    rig.settle()
+    rig.advance(5)
+
+    namespace = rig.client.get(NAMESPACES, "gone")
+    assert namespace["spec"]["finalizers"] == ["mine"]
+    assert {each["type"]: (each["reason"], each["message"]) for each in namespace["status"]["conditions"]} == GOOD
+    assert {each["status"] for each in namespace["status"]["conditions"]} == {"False"}
+
+
+@pytest.mark.parametrize(
+    ("before", "order"),
+    [
+        ([{"type": "unknown", "status": "True"}], ["unknown", *GOOD]),
+        ([{"type": "NamespaceDeletionDiscoveryFailure", "status": "True"}], list(GOOD)),
+        (
+            [
+                {"type": "NamespaceDeletionGroupVersionParsingFailure", "status": "True"},
+                {"type": "NamespaceDeletionDiscoveryFailure", "status": "True"},
+            ],
+            [
+                "NamespaceDeletionGroupVersionParsingFailure",
+                "NamespaceDeletionDiscoveryFailure",
+                "NamespaceDeletionContentFailure",
+                "NamespaceContentRemaining",
+                "NamespaceFinalizersRemaining",
+            ],
+        ),
+    ],
+    ids=["others stay", "success replaces", "the order stays"],
+)
+def test_conditions_keep_their_places(rig, before, order):
+    namespace = {"metadata": {"name": "x"}, "status": {"conditions": before}}
 
     (action,) = decide(namespace, Content(), rig.clock.now())
 
-    assert action.object["spec"] == {"finalizers": ["mine"]}
-    assert action.subresource == "finalize"
+    conditions = action.object["status"]["conditions"]
+    assert [each["type"] for each in conditions] == order
+    assert [each["status"] for each in conditions if each["type"] in GOOD] == ["False"] * 5
+
+
+REMAINING = {"daemonsets.apps": 5, "deployments.apps": 5}
+REMAIN = "daemonsets.apps has 5 resource instances, deployments.apps has 5 resource instances"
+FINALIZERS = {"service-catalog": 6, "kubedb": 5}
+HOLD = "kubedb in 5 resource instances, service-catalog in 6 resource instances"
+
+
+@pytest.mark.parametrize(
+    ("remaining", "finalizers", "told"),
+    [
+        ({}, {}, {}),
+        (REMAINING, {}, {"SomeResourcesRemain": f"Some resources are remaining: {REMAIN}"}),
+        (
+            {},
+            FINALIZERS,
+            {"SomeFinalizersRemain": f"Some content in the namespace has finalizers remaining: {HOLD}"},
+        ),
+        (
+            REMAINING,
+            FINALIZERS,
+            {
+                "SomeResourcesRemain": f"Some resources are remaining: {REMAIN}",
+                "SomeFinalizersRemain": f"Some content in the namespace has finalizers remaining: {HOLD}",
+            },
+        ),
+    ],
+    ids=["nothing", "resources", "finalizers", "both"],
+)
+def test_what_remains_is_told_in_order(rig, remaining, finalizers, told):
+    (action,) = decide({"metadata": {"name": "x"}}, Content(remaining, finalizers), rig.clock.now())
+
+    conditions = action.object["status"]["conditions"]
+    assert {each["reason"]: each["message"] for each in conditions if each["status"] == "True"} == told
 
 
 def told(rig, kind):

@@ -12,7 +12,7 @@ from hyperkube_lib import endpoints
 
 from hyperkube.client.actions import Action, Create, Delete, Update, perform
 from hyperkube.client.events import EventRecorder
-from hyperkube.client.reconcile import ReconcileLoop, namespace_is_going
+from hyperkube.client.reconcile import NotYet, ReconcileLoop, namespace_is_going
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds.pods import is_ready, spec_of, status_of
@@ -21,10 +21,12 @@ from hyperkube.machinery.errors import ApiError
 from hyperkube.machinery.objects import (
     Object,
     annotations_of,
+    key_of,
     labels_of,
     metadata,
     name_of,
     namespace_of,
+    resource_version_of,
     split_key,
 )
 from hyperkube.machinery.record import Record
@@ -56,12 +58,29 @@ def decide(service: Object, pods: Iterable[Object], present: Object | None, trig
         made: Object = {"kind": "Endpoints", "apiVersion": "v1", "metadata": {**meta, "annotations": annotations}}
         made |= {"subsets": subsets} if subsets else {}
         return [Create(ENDPOINTS, endpoints.with_trigger_time(made, trigger_time))]
-    if (present.get("subsets") or []) == subsets and labels_of(present) == labels and before == annotations:
+    if (
+        _without_versions(present.get("subsets") or []) == subsets
+        and labels_of(present) == labels
+        and before == annotations
+    ):
         return []
     meta = {**metadata(present), "labels": labels, "annotations": annotations}
     changed = {key: value for key, value in present.items() if key != "subsets"} | {"metadata": meta}
     changed |= {"subsets": subsets} if subsets else {}
     return [Update(ENDPOINTS, endpoints.with_trigger_time(changed, trigger_time))]
+
+
+def _without_versions(subsets: Iterable[Object]) -> list[Object]:
+    """Return subsets without the pods' versions, which older controllers wrote and which say nothing."""
+
+    def bare(entry: Object) -> Object:
+        target = entry.get("targetRef") or {}
+        if "resourceVersion" not in target:
+            return entry
+        return {**entry, "targetRef": {key: value for key, value in target.items() if key != "resourceVersion"}}
+
+    kinds = ("addresses", "notReadyAddresses")
+    return [{**subset, **{kind: [*map(bare, subset[kind])] for kind in kinds if kind in subset}} for subset in subsets]
 
 
 def subsets_of(service: Object, pods: Iterable[Object]) -> list[Object]:
@@ -170,6 +189,7 @@ class Endpoint(Plugin):
         self._pods = self.informers.informer(PODS)
         self._endpoints = self.informers.informer(ENDPOINTS)
         self._trigger_times = endpoints.TriggerTimeTracker()
+        self._stale: dict[str, str] = {}
         self._recorder = EventRecorder(self.client, self.context.clock, "endpoint-controller")
         loop = ReconcileLoop(
             self.context.name,
@@ -195,21 +215,39 @@ class Endpoint(Plugin):
         present = self._endpoints.get(namespace, name)
         if service is None:
             self._trigger_times.forget(key)
+            self._stale.pop(key, None)
             if (
                 present is not None
             ):  # also one that was written by hand: it went with its service before there were owners
                 perform(self.client, None, [Delete.of(ENDPOINTS, present)])
         elif endpoints.is_managed(service):
+            if present is not None and self._stale.get(key) == resource_version_of(present):
+                raise NotYet(f"endpoints {key!r} have been changed already and are not seen yet")
             pods = endpoints.pods_of(service, self._pods.list(namespace))
             self._write(service, decide(service, pods, present, self._trigger_times.compute(key, service, pods)))
 
     def _write(self, service: Object, actions: Sequence[Action]) -> None:
         try:
-            perform(self.client, None, actions)
+            for action in actions:
+                if isinstance(action, Update):
+                    self._update(action)
+                else:
+                    perform(self.client, None, [action])
         except ApiError as error:
             if not namespace_is_going(error):
                 self._report(service, actions, error)
             raise
+
+    def _update(self, action: Update) -> None:
+        """Write, and remember the version that is the old one now.
+
+        No event of endpoints makes a service be looked at again: what is decided on an old version would stay so.
+        An update that changed nothing keeps its version.
+        """
+        before = resource_version_of(action.object)
+        written = self.client.update(action.resource, action.object, namespace_of(action.object))
+        if resource_version_of(written) != before:
+            self._stale[key_of(action.object)] = before
 
     def _report(self, service: Object, actions: Sequence[Action], error: ApiError) -> None:
         where = f"{namespace_of(service)}/{name_of(service)}"

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from datetime import datetime
 
-from hyperkube.client.actions import Action, Update, perform
+from hyperkube.client.actions import Update
 from hyperkube.client.discovery import ApiResource, discover
 from hyperkube.client.reconcile import NotYet, ReconcileLoop
 from hyperkube.hookspecs import hookimpl
@@ -56,11 +56,14 @@ class Content:
         return not (self.remaining or self.failures or self.undiscovered)
 
 
-def decide(namespace: Object, content: Content, now: datetime) -> list[Action]:
-    """Return what to write to a namespace that is being deleted: its conditions, or its end."""
-    if content.is_gone:
-        left = [name for name in (namespace.get("spec") or {}).get("finalizers") or [] if name != FINALIZER]
-        return [Update(NAMESPACES, {**namespace, "spec": {"finalizers": left}}, "finalize")]
+def finalized(namespace: Object) -> Object:
+    """Return the namespace without the finalizer of this controller."""
+    left = [name for name in (namespace.get("spec") or {}).get("finalizers") or [] if name != FINALIZER]
+    return {**namespace, "spec": {"finalizers": left}}
+
+
+def decide(namespace: Object, content: Content, now: datetime) -> list[Update]:
+    """Return the update that tells what a namespace that is being deleted waits for, or that it waits for nothing."""
     status = namespace.get("status") or {}
     conditions = list(status.get("conditions") or [])
     for wanted in _conditions(content):
@@ -164,9 +167,11 @@ class Namespace(Plugin):
         if not is_being_deleted(namespace):
             return
         content = self._empty(key, parse_time(metadata(namespace)["deletionTimestamp"]))
-        perform(self.client, None, decide(namespace, content, self.context.clock.now()))
+        for told in decide(namespace, content, self.context.clock.now()):
+            namespace = self.client.update(told.resource, told.object, subresource=told.subresource)
         if not content.is_gone:
             raise NotYet(f"namespace {key!r} still has {dict(content.remaining)}")
+        self.client.update(NAMESPACES, finalized(namespace), subresource="finalize")
 
     def _empty(self, namespace: str, deleted: datetime) -> Content:
         """Delete everything in the namespace and return what is still there; while pods are, only they are deleted.
