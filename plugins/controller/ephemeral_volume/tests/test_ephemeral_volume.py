@@ -53,6 +53,19 @@ def test_a_claim_of_somebody_else_is_told():
     )
 
 
+def test_a_claim_of_another_makes_room():
+    rig = ControllerRig(EphemeralVolume)
+    rig.client.seed(PERSISTENT_VOLUME_CLAIMS, {"metadata": {"name": "p-scratch", "namespace": "d"}, "spec": {}})
+    rig.client.seed(PODS, pod())
+    rig.settle()
+
+    rig.client.delete(PERSISTENT_VOLUME_CLAIMS, "p-scratch", "d")
+    rig.advance(60)
+
+    (claim,) = rig.client.objects(PERSISTENT_VOLUME_CLAIMS)
+    assert claim["metadata"]["ownerReferences"][0]["uid"] == "u"
+
+
 def test_a_claim_that_may_not_be_made_is_told():
     rig = ControllerRig(EphemeralVolume)
     rig.client.fail_next("create", "persistentvolumeclaims", Forbidden("exceeded quota"))

@@ -40,6 +40,8 @@ class Disks:
         return {"spec": {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"]}}
 
     def delete(self, volume):
+        if self.refuse:
+            raise VolumeFailed(self.refuse)
         self.gone.append(volume["metadata"]["name"])
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from hyperkube.client.actions import Action, Create, Emit, perform
 from hyperkube.client.events import EventRecorder
-from hyperkube.client.reconcile import ReconcileLoop
+from hyperkube.client.reconcile import NotYet, ReconcileLoop
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds.pods import spec_of
@@ -93,7 +93,8 @@ class EphemeralVolume(Plugin):
         pod = self._pods.get(namespace, name)
         if pod is None:
             return
-        for action in decide(pod, lambda claim: self._claims.get(namespace, claim)):
+        actions = decide(pod, lambda claim: self._claims.get(namespace, claim))
+        for action in actions:
             try:
                 perform(self.client, self._recorder, [action])
             except AlreadyExists:
@@ -104,3 +105,5 @@ class EphemeralVolume(Plugin):
                 text = f"ephemeral volume {volume}: create PVC {claim}: {error}"
                 self._recorder.event(pod, "Warning", "FailedBinding", text)
                 raise
+        if any(isinstance(action, Emit) for action in actions):
+            raise NotYet(f"pod {key!r} waits for claims of others to go")  # no event of these leads to the pod

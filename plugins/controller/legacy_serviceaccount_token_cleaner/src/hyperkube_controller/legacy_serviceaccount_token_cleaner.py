@@ -56,7 +56,7 @@ def is_date(text: str) -> bool:
         datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC)
     except ValueError:
         return False
-    return True
+    return len(text) == len("2006-01-02")  # strptime takes days and months of one digit, too
 
 
 def tracked_since(config: Object) -> datetime | None:

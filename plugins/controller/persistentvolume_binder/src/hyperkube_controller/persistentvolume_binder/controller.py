@@ -17,6 +17,7 @@ from hyperkube_controller.persistentvolume_binder.decision import (
     Step,
     decide_claim,
     decide_volume,
+    failed,
     reference_to,
 )
 from hyperkube_controller.persistentvolume_binder.recycling import PREFIX, Recycling, Settings, recyclers_of
@@ -242,7 +243,7 @@ class PersistentvolumeBinder(Plugin):
         try:
             self._deleter(annotations_of(volume)[PROVISIONED_BY]).delete(volume)
         except VolumeFailed as error:
-            self._recorder.event(volume, "Warning", "VolumeFailedDelete", str(error))
+            perform(self.client, self._recorder, failed(volume, "VolumeFailedDelete", str(error)))
             raise NotYet(str(error)) from error
         delete(self.client, Delete.of(PERSISTENT_VOLUMES, volume))
 

@@ -105,6 +105,8 @@ def decide_claim(claim: Object, world: ClaimWorld) -> list[Step]:
         return _bind(volume, claim)
     if is_for(volume, claim):
         return _bind(volume, claim)
+    if BY_CONTROLLER in annotations_of(claim):
+        return []  # the mark of a completed binding was taken off, and nothing is known to be right
     text = f'volume "{wanted}" already bound to a different claim.'
     return [Emit(claim, "Warning", "FailedBinding", text), *_pending(claim)]
 
@@ -295,13 +297,13 @@ def _release(volume: Object, installed: frozenset[str]) -> Sequence[Step]:
     policy = (volume.get("spec") or {}).get("persistentVolumeReclaimPolicy", "Retain")
     if policy == "Recycle":
         return [Recycle(volume)]  # one that has failed, too: later
-    if policy == "Retain" or (volume.get("status") or {}).get("phase") == "Failed":
+    if policy == "Retain":
         return []
     if policy != "Delete":
         return failed(volume, "VolumeUnknownReclaimPolicy", "Volume has unrecognized PersistentVolumeReclaimPolicy")
     provisioner = annotations_of(volume).get(PROVISIONED_BY, "")
     if provisioner in installed:
-        return [Reclaim(volume)]
+        return [Reclaim(volume)]  # one that has failed, too
     if provisioner:
         return []  # its maker deletes it
     text = f'error getting deleter volume plugin for volume "{name_of(volume)}": no deletable volume plugin matched'
