@@ -19,9 +19,9 @@ TOKENS = (
     'golden-admin-token,admin,uid-admin,"system:masters"\n'
     'golden-node-token,system:node:golden-node,uid-node,"system:nodes"\n'
 )
-# How many checks must hold. Raise the number when it is passed for good; never lower it. Of 1,985, what is missing are the
-# order of pulls that a back-off decides, user namespaces, owners and tmpfs of volumes, and sub-paths by bind mounts.
-CHECKS = 1930
+# Configuration of the kubelet → how many of the checks must hold. Raise a number when it is passed for good; never lower
+# it. A check or two of 1,985 are a matter of timing on a busy machine.
+CHECKS = {"default": 1980, "few-pods": 96, "static-cpu": 34}
 START_SECONDS = 90
 
 pytestmark = [
@@ -52,13 +52,16 @@ def api_server(tmp_path):
 
 
 @pytest.fixture
-def lab(api_server, tmp_path):
+def lab(api_server, tmp_path, config):
     folder = tmp_path / "lab"
     kubelet = (
         f"{HYPERKUBE} kubelet --config=$CONFIG --kubeconfig=$KUBECONFIG --root-dir=$ROOT --node-ip=$NODE_IP "
         "--hostname-override=golden-node --node-labels=golden.test/zone=a,golden.test/disk=ssd --cert-dir=$DIR/pki/kubelet"
     )
-    command = [sys.executable, GOLDEN / "lab.py", f"--server={api_server}", f"--port={LAB_PORT}", f"--dir={folder}"]
+    command = [
+        sys.executable, GOLDEN / "lab.py", f"--server={api_server}", f"--port={LAB_PORT}", f"--dir={folder}",
+        f"--config={GOLDEN}/kubelet-config/{config}.json",
+    ]  # fmt: skip
     with (tmp_path / "lab.log").open("w") as log:
         process = subprocess.Popen([*command, f"--kubelet={kubelet}"], stdout=log, stderr=log)
     facts = folder / "lab.json"
@@ -72,14 +75,16 @@ def lab(api_server, tmp_path):
     process.wait(60)
 
 
-def test_the_runtime_is_asked_what_the_real_kubelet_asks(lab, tmp_path):
+@pytest.mark.parametrize("config", CHECKS)
+def test_the_runtime_is_asked_what_the_real_kubelet_asks(lab, tmp_path, config):
     report = tmp_path / "report.json"
     command = [
         sys.executable, GOLDEN / "replay-node.py", "compare", f"--lab={lab}", GOLDEN / "dev", "-j", "16", "-v",
-        f"--report={report}", f"--min={CHECKS}",
+        f"--report={report}", f"--min={CHECKS[config]}",
     ]  # fmt: skip
 
     done = subprocess.run(command, capture_output=True, text=True, check=False)
+    print(done.stdout)  # the exact count and every check that failed, by scenario: `pytest -s` or `-rP` shows it
 
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
     assert json.loads(report.read_text())

@@ -41,6 +41,19 @@ def test_content_stays_while_the_pod_lives(tmp_path):
     assert Path(kind.setup(request), "file").read_text() == "kept"
 
 
+def test_what_a_file_system_in_memory_has_beside_the_rights_of_all_stays(tmp_path):
+    class Tmpfs(Mounter):
+        def mount(self, source, target, kind, options=()):
+            Path(target).chmod(0o1777)
+
+    kind, request = EmptyFolders(mounter=Tmpfs(FakePrograms(), list), may_mount=True), TestContract().request
+
+    mounted = Path(kind.setup(request(tmp_path / "memory", memory())))
+    plain = Path(kind.setup(request(tmp_path / "disk")))
+
+    assert (mounted.stat().st_mode & 0o7777, plain.stat().st_mode & 0o7777) == (0o1777, 0o777)
+
+
 def test_without_the_right_to_mount_it_lies_in_shared_memory_and_is_removed(tmp_path):
     shared = tmp_path / "shm"
     shared.mkdir()

@@ -218,6 +218,21 @@ def test_a_runtime_that_cannot_tell_is_told_of(rig):
     assert rig.refused() == ("ImageInspectError", f'Failed to inspect image "{NAME}": down')
 
 
+def test_before_a_pull_and_only_then_is_told_that_it_may_take_long(rig):
+    told = []
+    pod = {"metadata": {"name": "p", "namespace": "ns", "uid": "u"}, "spec": {}}
+
+    def ensure(image):
+        container = {"name": "c", "image": image}
+        rig.manager.ensure_image(pod, container, SANDBOX, lambda: told.append((image, len(rig.runtime.pulls))))
+
+    rig.runtime.present[NAME] = Image(id="sha256:0", tags=(NAME,))
+    ensure(NAME)
+    ensure("registry.test/other")
+
+    assert told == [("registry.test/other", 0)]
+
+
 def test_events_about_volumes_are_the_pods(rig):
     pod = {"metadata": {"name": "p", "namespace": "ns", "uid": "u"}, "spec": {}}
 

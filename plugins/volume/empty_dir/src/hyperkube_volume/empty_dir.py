@@ -27,6 +27,7 @@ __all__ = ["EmptyDir"]
 
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108  that is where the machine keeps files in memory
 _LINK = "memory"
+_ALL = 0o777
 _HUGE_PAGES = "HugePages"
 _HUGE_PAGES_RESOURCE = "hugepages-"
 
@@ -60,7 +61,8 @@ class EmptyFolders:
             self._mount_huge_pages(request, medium)
         elif medium:
             raise VolumeFailed(f'unknown storage medium "{medium}"')
-        path.chmod(0o777)
+        if path.stat().st_mode & _ALL != _ALL:  # a tmpfs has that and its sticky bit, which stays
+            path.chmod(_ALL)
         return str(path)
 
     def _in_memory(self, request: VolumeRequest) -> Path:

@@ -108,14 +108,19 @@ class ImageManager:
         self._backoff = KeyedBackoff(clock, PULL_BACKOFF)
         self._failures: dict[str, str] = {}
 
-    def ensure_image(self, pod: Object, container: Object, sandbox_config: Config) -> Image:
+    def ensure_image(
+        self, pod: Object, container: Object, sandbox_config: Config, before_pull: Callable[[], None] | None = None
+    ) -> Image:
         """Pull a container's image if the pull policy asks for it; return it.
+
+        `before_pull` is called before what may take long, and not if the image is there.
 
         Raises:
             ImageUnavailable: the image is not on the node, or not this pod's to use.
         """
         record = partial(self._recorder.container_event, pod, container)
-        return self._ensure(pod, str(container.get("image") or ""), pull_policy(container), sandbox_config, record)
+        reference = str(container.get("image") or "")
+        return self._ensure(pod, reference, pull_policy(container), sandbox_config, record, before_pull)
 
     def ensure_volume_image(self, pod: Object, source: Object, sandbox_config: Config) -> Image:
         """Do the same for the image of a volume; events are about the pod.
@@ -127,7 +132,15 @@ class ImageManager:
         policy = str(source.get("pullPolicy") or default_pull_policy(reference))
         return self._ensure(pod, reference, policy, sandbox_config, partial(self._recorder.pod_event, pod))
 
-    def _ensure(self, pod: Object, reference: str, policy: str, sandbox_config: Config, record: Record) -> Image:
+    def _ensure(
+        self,
+        pod: Object,
+        reference: str,
+        policy: str,
+        sandbox_config: Config,
+        record: Record,
+        before_pull: Callable[[], None] | None = None,
+    ) -> Image:
         name, present = self._inspect(reference, policy, record)
         offered: list[Sequence[TrackedCredentials]] = []
 
@@ -146,6 +159,8 @@ class ImageManager:
                 return present
             if policy == "Never":
                 raise _never_pulled(reference, record)
+        if before_pull is not None:
+            before_pull()
         return self._pull(pod, reference, name, credentials(), sandbox_config, record)
 
     def _inspect(self, reference: str, policy: str, record: Record) -> tuple[str, Image | None]:

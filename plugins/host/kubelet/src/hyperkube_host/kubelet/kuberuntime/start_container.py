@@ -6,6 +6,7 @@ Source: kubernetes ``pkg/kubelet/kuberuntime/kuberuntime_container.go`` (startCo
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 from hyperkube_host.kubelet.cm.interface import ContainerManager, ContainerManagerFailed
 from hyperkube_host.kubelet.container.pod_status import get_pod_status
@@ -70,6 +71,22 @@ class NodeSettings(Record):
     """What the node's proxier adds to the service ports below 1024."""
 
 
+class PodPlace(NamedTuple):
+    """What is there for the containers of a pod in one sync.
+
+    Attributes:
+        sandbox: they start in it.
+        paths: volume name → path on the node.
+        images: name of an image volume → its ``ImageSpec``, or why the image is not on the node.
+        before_pull: called before an image is pulled.
+    """
+
+    sandbox: SandboxStatus
+    paths: dict[str, str]
+    images: Mapping[str, Config | ImageUnavailable]
+    before_pull: Callable[[], None]
+
+
 class ContainerStarter:
     """Starts containers."""
 
@@ -94,21 +111,19 @@ class ContainerStarter:
         self._recorder = recorder
         self._settings = settings
 
-    def start(
-        self, pod: Object, container: Object, sandbox: SandboxStatus, paths: dict[str, str], attempt: int
-    ) -> None:
-        """Start one container in a sandbox, with the volumes at `paths`.
+    def start(self, pod: Object, container: Object, place: PodPlace, attempt: int) -> None:
+        """Start one container.
 
         Raises:
             StartFailed: it does not run.
         """
-        sandbox_config = self._sandbox_config(pod, sandbox.attempt)
+        sandbox_config = self._sandbox_config(pod, place.sandbox.attempt)
         try:
-            image = self._images.ensure_image(pod, container, sandbox_config)
+            image = self._images.ensure_image(pod, container, sandbox_config, place.before_pull)
         except ImageUnavailable as error:
             self._recorder.container_event(pod, container, "Warning", "Failed", f"Error: {error.waiting.reason}")
             raise StartFailed(error.waiting, error.retry_seconds) from error
-        container_id = self._create(pod, container, sandbox, paths, attempt, image, sandbox_config)
+        container_id = self._create(pod, container, place, attempt, image, sandbox_config)
         try:
             with plugin_bugs():
                 self._runtime.start_container(container_id)
@@ -116,26 +131,19 @@ class ContainerStarter:
             self._recorder.container_event(pod, container, "Warning", "Failed", f"Error: {error.details}")
             raise StartFailed(Waiting(_reason(error, "RunContainerError"), error.details)) from error
         self._recorder.container_event(pod, container, "Normal", "Started", "Container started")
-        self._post_start(pod, container, container_id, sandbox)
+        self._post_start(pod, container, container_id, place.sandbox)
 
     def _create(
-        self,
-        pod: Object,
-        container: Object,
-        sandbox: SandboxStatus,
-        paths: dict[str, str],
-        attempt: int,
-        image: Image,
-        sandbox_config: Config,
+        self, pod: Object, container: Object, place: PodPlace, attempt: int, image: Image, sandbox_config: Config
     ) -> str:
         try:
-            config = self._config(pod, container, sandbox, paths, attempt, image, sandbox_config)
+            config = self._config(pod, container, place, attempt, image)
         except ConfigFailed as error:
             self._recorder.container_event(pod, container, "Warning", "Failed", f"Error: {error}")
             raise StartFailed(Waiting("CreateContainerConfigError", str(error))) from error
         try:
             with plugin_bugs():
-                container_id = self._runtime.create_container(sandbox.id, config, sandbox_config)
+                container_id = self._runtime.create_container(place.sandbox.id, config, sandbox_config)
         except RuntimeFailed as error:
             self._recorder.container_event(pod, container, "Warning", "Failed", f"Error: {error.details}")
             raise StartFailed(Waiting(_reason(error, "CreateContainerError"), error.details)) from error
@@ -153,44 +161,31 @@ class ContainerStarter:
         self._runtime.stop_container(container_id, grace)
         raise StartFailed(Waiting("PostStartHookError", problem))
 
-    def _volume_images(self, pod: Object, container: Object, sandbox_config: Config) -> dict[str, Config]:
-        """Pull the images that are volumes of a container; return volume name → ``ImageSpec``.
+    def volume_images(self, pod: Object, sandbox: SandboxStatus) -> dict[str, Config | ImageUnavailable]:
+        """Pull the images that are volumes of a pod; return volume name → ``ImageSpec``, or why it is not there."""
+        volumes = [volume for volume in pod["spec"].get("volumes") or () if "image" in volume]
+        return {volume["name"]: self._volume_image(pod, volume, sandbox) for volume in volumes}
 
-        Raises:
-            ConfigFailed: one is not on the node.
-        """
-        wanted = {mount["name"] for mount in container.get("volumeMounts") or ()}
-        found: dict[str, Config] = {}
-        for volume in pod["spec"].get("volumes") or ():
-            if "image" not in volume or volume["name"] not in wanted:
-                continue
-            try:
-                image = self._images.ensure_volume_image(pod, volume["image"], sandbox_config)
-            except ImageUnavailable as error:
-                raise StartFailed(error.waiting, error.retry_seconds) from error
-            found[volume["name"]] = {
-                "image": image.id,
-                "user_specified_image": volume["image"].get("reference", ""),
-                "annotations": dict(sandbox_config.get("annotations", {})),
-            }
-        return found
+    def _volume_image(self, pod: Object, volume: Object, sandbox: SandboxStatus) -> Config | ImageUnavailable:
+        sandbox_config = self._sandbox_config(pod, sandbox.attempt)
+        try:
+            image = self._images.ensure_volume_image(pod, volume["image"], sandbox_config)
+        except ImageUnavailable as error:
+            return error
+        return {
+            "image": image.id,
+            "user_specified_image": volume["image"].get("reference", ""),
+            "annotations": dict(sandbox_config.get("annotations", {})),
+        }
 
-    def _config(
-        self,
-        pod: Object,
-        container: Object,
-        sandbox: SandboxStatus,
-        paths: dict[str, str],
-        attempt: int,
-        image: Image,
-        sandbox_config: Config,
-    ) -> Config:
+    def _config(self, pod: Object, container: Object, place: PodPlace, attempt: int, image: Image) -> Config:
         """Return the container to ask the runtime for.
 
         Raises:
             ConfigFailed: it refers to an object or key that does not exist.
+            StartFailed: the image of a volume that it mounts is not on the node.
         """
-        manager = self._settings.container_manager
+        manager, sandbox, paths = self._settings.container_manager, place.sandbox, place.paths
         try:
             given = manager.run_options(pod, container)
         except ContainerManagerFailed as error:
@@ -202,7 +197,7 @@ class ContainerStarter:
             paths=paths,
             sub_paths=self._settings.sub_paths,
             pod_uid=uid_of(pod),
-            images=self._volume_images(pod, container, sandbox_config),
+            images=_mounted_images(container, place.images),
             read_only=read_only_volumes(pod),
         )
         mounts = [*mounts_of(container, volumes, env), *self._kubelet_mounts(pod, container, sandbox, attempt)]
@@ -282,6 +277,21 @@ class ContainerStarter:
             file.write_text(resolver)
             mounts.append(make_mount(str(file), "/etc/resolv.conf"))
         return mounts
+
+
+def _mounted_images(container: Object, images: Mapping[str, Config | ImageUnavailable]) -> dict[str, Config]:
+    """Return those of the volumes that a container mounts.
+
+    Raises:
+        StartFailed: one is not on the node.
+    """
+    found: dict[str, Config] = {}
+    for name in {mount["name"] for mount in container.get("volumeMounts") or ()} & images.keys():
+        image = images[name]
+        if isinstance(image, ImageUnavailable):
+            raise StartFailed(image.waiting, image.retry_seconds) from image
+        found[name] = image
+    return found
 
 
 def _reason(error: RuntimeFailed, default: str) -> str:

@@ -5,6 +5,8 @@ Source: kubernetes ``pkg/kubelet/kuberuntime/kuberuntime_manager.go`` (SyncPod, 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from hyperkube_host.kubelet.cm.interface import ContainerManagerFailed
 from hyperkube_host.kubelet.container.pod_status import PodStatus, get_pod_status
 from hyperkube_host.kubelet.kuberuntime.pod_actions import (
@@ -12,7 +14,7 @@ from hyperkube_host.kubelet.kuberuntime.pod_actions import (
     PodActions,
     compute_reset,
 )
-from hyperkube_host.kubelet.kuberuntime.start_container import StartFailed
+from hyperkube_host.kubelet.kuberuntime.start_container import PodPlace, StartFailed
 from hyperkube_host.kubelet.kuberuntime.unhonoured import record_unhonoured
 from hyperkube_host.kubelet.pod.pod_entry import PodEntry
 from hyperkube_host.kubelet.pod_workers.worker_services import WorkerServices
@@ -58,8 +60,10 @@ class PodSync:
     def __init__(self, services: WorkerServices) -> None:
         self._services = services
 
-    def run(self, entry: PodEntry, pod_status: PodStatus, actions: PodActions) -> SyncResult:
-        """Carry out the actions, as far as they go."""
+    def run(
+        self, entry: PodEntry, pod_status: PodStatus, actions: PodActions, before_pull: Callable[[], None]
+    ) -> SyncResult:
+        """Carry out the actions, as far as they go; `before_pull` is called before an image is pulled."""
         result = SyncResult()
         if actions.kill_pod:
             self._kill_for_new_sandbox(entry, pod_status, result, creates=actions.create_sandbox)
@@ -80,8 +84,11 @@ class PodSync:
         if sandbox is None:
             return result
         result.changed |= self._services.allocations.actuate(entry, pod_status, sandbox)
+        # As Kubernetes does in each sync, whether or not a container is to start.
+        images = self._services.starter.volume_images(entry.pod, sandbox)
+        place = PodPlace(sandbox, paths, images, before_pull)
         for container in actions.starts:
-            self._start(entry, container, sandbox, paths, pod_status, result)
+            self._start(entry, container, place, pod_status, result)
         return result
 
     # stopping
@@ -203,19 +210,13 @@ class PodSync:
         return True
 
     def _start(
-        self,
-        entry: PodEntry,
-        container: Object,
-        sandbox: SandboxStatus,
-        paths: dict[str, str],
-        pod_status: PodStatus,
-        result: SyncResult,
+        self, entry: PodEntry, container: Object, place: PodPlace, pod_status: PodStatus, result: SyncResult
     ) -> None:
         name, latest = container["name"], pod_status.latest(container["name"])
         if self._is_in_back_off(entry, container, pod_status, result):
             return
         try:
-            self._services.starter.start(entry.pod, container, sandbox, paths, next_attempt(entry, name, latest))
+            self._services.starter.start(entry.pod, container, place, next_attempt(entry, name, latest))
         except StartFailed as error:
             entry.waiting[name] = error.waiting
             result.wait(error.retry_seconds)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import logging
 import random
 from datetime import timedelta
+from functools import partial
 
 from hyperkube_host.kubelet.container.pod_status import PodStatus, get_pod_status
 from hyperkube_host.kubelet.kuberuntime.pod_actions import compute_pod_actions
@@ -182,7 +183,7 @@ class PodWorker:
             is_started=probes.is_started,
             resize_restarts=self._services.allocations.restarts(pod, pod_status),
         )
-        return self._sync.run(entry, pod_status, actions)
+        return self._sync.run(entry, pod_status, actions, partial(self._reporter.sandbox_is_ready, entry))
 
     def _requeue(self, entry: PodEntry, result: SyncResult) -> None:
         if result.failed:

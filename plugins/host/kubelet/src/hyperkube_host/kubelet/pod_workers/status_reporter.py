@@ -17,11 +17,11 @@ from hyperkube_host.kubelet.pod_workers.worker_services import WorkerServices
 from hyperkube_host.kubelet.status.api_pod_status import api_pod_status, phase_of
 from hyperkube_host.kubelet.status.status_input import StatusInput
 from hyperkube_host.kubelet.types.pod_spec import all_containers_of, containers_of, could_restart_all, restarts_all
-from hyperkube_host.kubelet.types.pod_status import ALL_CONTAINERS_RESTARTING
+from hyperkube_host.kubelet.types.pod_status import ALL_CONTAINERS_RESTARTING, READY_TO_START
 from hyperkube_host.kubelet.types.pod_update import describe, is_static
 
 from hyperkube.hookspecs.runtime import ContainerState
-from hyperkube.kinds.conditions import is_true
+from hyperkube.kinds.conditions import condition, is_true, with_condition
 from hyperkube.machinery.errors import ApiError, Conflict
 from hyperkube.machinery.objects import Object, uid_of
 
@@ -91,6 +91,19 @@ class StatusReporter:
     def report(self, entry: PodEntry, report: Report) -> bool:
         """Write the status if it changed; tell whether the API has it now."""
         return self.write(entry, report.status)
+
+    def sandbox_is_ready(self, entry: PodEntry) -> None:
+        """Report of a pod that its sandbox is there, before what may take long; its addresses come with the rest.
+
+        Source: kubernetes ``pkg/kubelet/kubelet.go`` (OnPodSandboxReady).
+        """
+        if entry.reported is None:
+            return
+        known = condition(entry.reported, READY_TO_START)
+        if known is not None and known["status"] != "True":
+            changed = {**known, "status": "True"}
+            conditions = with_condition(entry.reported["conditions"], changed, self._services.clock.now())
+            self.write(entry, {**entry.reported, "conditions": conditions})
 
     def write(self, entry: PodEntry, status: Object) -> bool:
         """Write a status if it is not the one that was written last; tell whether the API has it now."""

@@ -9,6 +9,7 @@ from hyperkube_host.kubelet.types.pod_spec import could_restart_all, init_contai
 from hyperkube_host.kubelet.types.pod_status import (
     ALL_CONTAINERS_RESTARTING,
     CONDITIONS_BY_KUBELET,
+    READY_TO_START,
     foreign_conditions,
 )
 
@@ -30,7 +31,7 @@ def conditions(
     containers_ready = _containers_ready(pod, phase_now, init, regular)
     wanted = [
         *given.resize_conditions,
-        {"type": "PodReadyToStartContainers", "status": "True" if started else "False"},
+        {"type": READY_TO_START, "status": "True" if started else "False"},
         _initialized(pod, phase_now, init, regular, own),
         _ready(pod, containers_ready),
         {"type": "ContainersReady", **containers_ready},

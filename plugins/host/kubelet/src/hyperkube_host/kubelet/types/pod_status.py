@@ -11,17 +11,20 @@ from typing import NamedTuple
 from hyperkube.machinery.objects import Object
 
 ALL_CONTAINERS_RESTARTING = "AllContainersRestarting"
+READY_TO_START = "PodReadyToStartContainers"
 POD_RESIZE_PENDING, POD_RESIZE_IN_PROGRESS = "PodResizePending", "PodResizeInProgress"
 CONDITIONS_BY_KUBELET = (
     POD_RESIZE_PENDING,
     POD_RESIZE_IN_PROGRESS,
-    "PodReadyToStartContainers",
+    READY_TO_START,
     "Initialized",
     "Ready",
     "ContainersReady",
     "PodScheduled",
     ALL_CONTAINERS_RESTARTING,
 )
+TERMINATION_BY_KUBELET = "TerminationByKubelet"
+"""The reason of the condition DisruptionTarget of a pod that the kubelet gave up."""
 RESTARTING_ALL_CONTAINERS = "RestartingAllContainers"
 """The reason of a container that was removed because all containers of its pod start anew."""
 
