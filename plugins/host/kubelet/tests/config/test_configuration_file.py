@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from hyperkube_host.kubelet.command import COMMAND, options_of
+from hyperkube_host.kubelet.nodeshutdown.grace_periods import read_grace_periods
 from hyperkube_host.kubelet.thresholds import Amount, Threshold
 
 from hyperkube.machinery.errors import UsageError
@@ -45,13 +46,13 @@ maxParallelImagePulls: 4
 serializeImagePulls: false
 preloadedImagesVerificationAllowlist: [registry.test/app]
 featureGates: {GenericWorkload: true}
+shutdownGracePeriodByPodPriority: [{priority: 1000, shutdownGracePeriodSeconds: 20}, {priority: 0, shutdownGracePeriodSeconds: 30}]
 authentication: {x509: {clientCAFile: /ca.crt}, anonymous: {enabled: true}, webhook: {enabled: false}}
 authorization: {mode: AlwaysAllow}
 """
 UNREAD = """
 cgroupDriver: systemd
 memorySwap: {}
-shutdownGracePeriod: 30s
 logging: {format: json}
 authentication: {webhook: {cacheTTL: 1m}}
 """
@@ -89,6 +90,7 @@ def test_fields_are_flags_by_other_names(tmp_path, caplog):
     assert (found.images.gc_max_age_seconds, found.images.verification_allowlist) == (360000.0, ("registry.test/app",))
     assert (found.pods.log_max_workers, found.pods.log_monitor_seconds) == (2, 20.0)
     assert found.node.eviction_max_pod_grace_seconds == 20
+    assert read_grace_periods(found.values) == ((0, 30), (1000, 20))
     assert found.server.gates == {"GenericWorkload": True}
 
 
@@ -101,7 +103,7 @@ def test_fields_without_effect_are_named(tmp_path, caplog):
 
     named = [record.getMessage().partition("field ")[2].partition(" ")[0] for record in caplog.records]
     assert named == [
-        "shutdownGracePeriod", "logging",
+        "logging",
         "authentication.webhook.cacheTTL",
     ]  # fmt: skip
 

@@ -160,11 +160,11 @@ def _foundation(
     pods = PodManager(queue.sync_pod, queue.shorten_grace)
     evented = options.server.gates.get("EventedPLEG", False)
     pleg = GenericPleg(runtime, clock, queue.sync_pod, pods.observed, evented=evented)
-    state = RuntimeState(runtime, plugins.network, clock, pleg.unhealthy)
     directories, volumes = KubeletDirectories(options.pods.root), ActualStateOfWorld()
     managers = build_node_managers(
         options, runtime, clock, recorder, directories, pods, queue, volumes, container_manager.pods_memory_limit
     )
+    state = RuntimeState(runtime, plugins.network, clock, pleg.unhealthy, managers.shutdown.problem)
     status = NodeStatus(
         options.node,
         runtime,
@@ -213,7 +213,7 @@ def _worker_services(base: _Foundation, objects: ObjectCache, tokens: TokenManag
     granted = AllocationState(None if simulated else directories.root)
     predicate = PodAdmission(base.node.node, partial(_allocated, pods, granted))
     sysctls = SysctlAllowlist(base.options.pods.allowed_sysctls)
-    admit = (base.node_managers.evictions, base.container_manager, sysctls)
+    admit = (base.node_managers.evictions, base.node_managers.shutdown, base.container_manager, sysctls)
     admission = Admission(
         predicate, admit, pods.entries, granted, recorder, queue.sync_pod, base.container_manager.resize_problem
     )

@@ -72,6 +72,9 @@ FLAGS = (
             "eviction-pressure-transition-period", DURATION, "5m0s", "how long a condition of pressure stays at least"
         ),
         Flag("local-storage-capacity-isolation", BOOL, True, "evict pods whose files take more than their limits"),
+        Flag("shutdown-grace-period", DURATION, "0s", "how long a shutdown of the machine waits for pods to end"),
+        Flag("shutdown-grace-period-critical-pods", DURATION, "0s", "the part of it that is critical pods' alone"),
+        Flag("shutdown-grace-period-by-pod-priority", MAP, "", "instead of both: least priority=seconds, for each"),
         *unbuilt(
             Flag("low-diskspace-threshold-mb", INT, 256, "free megabytes below which pods are refused"),
         ),

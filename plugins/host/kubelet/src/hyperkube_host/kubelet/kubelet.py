@@ -73,6 +73,7 @@ class Kubelet:
                 self._services.node_managers.summary,
                 self._services.probes.workers,
                 lambda: self._services.node_managers.evictions.evictions,
+                self._services.node_managers.shutdown.times,
             ),
             client,
             self._clock,
@@ -126,6 +127,7 @@ class Kubelet:
         services.pleg.start()
         if services.services is not None:
             services.services.start()
+        services.node_managers.shutdown.start()
         self._queue.add(Task.SYNC_NODE)
         for source in services.sources:
             source.start()
@@ -158,6 +160,7 @@ class Kubelet:
             source.close()
         if services.services is not None:
             services.services.stop()
+        services.node_managers.shutdown.close()
         services.probes.close()
         services.node_managers.kills.close()
         services.pleg.close()

@@ -21,6 +21,9 @@ from hyperkube_host.kubelet.images.image_services import build_pull_manager
 from hyperkube_host.kubelet.images.pullmanager.image_pull_manager import ImagePullManager
 from hyperkube_host.kubelet.kuberuntime.container_gc import ContainerGC, ContainerGCPolicy
 from hyperkube_host.kubelet.logs.container_log_manager import ContainerLogManager, LogRotationPolicy
+from hyperkube_host.kubelet.nodeshutdown.grace_periods import read_grace_periods
+from hyperkube_host.kubelet.nodeshutdown.logind import DBusLogind
+from hyperkube_host.kubelet.nodeshutdown.node_shutdown_manager import NodeShutdownManager, NodeShutdownServices
 from hyperkube_host.kubelet.oom.oom_watcher import OomWatcher
 from hyperkube_host.kubelet.options import ImageOptions, KubeletOptions, NodeOptions, PodOptions
 from hyperkube_host.kubelet.pod.pod_manager import PodManager
@@ -46,6 +49,7 @@ class NodeManagers(Record):
     containers: ContainerGC
     logs: ContainerLogManager
     kills: OomWatcher
+    shutdown: NodeShutdownManager
     runtime: Runtime
     periods: Mapping[Task, float]
     """Task → the seconds between two rounds of it."""
@@ -101,7 +105,6 @@ def build_node_managers(
         summary,
         pods,
         recorder,
-        queue.sync_pod,
         (lambda: containers.delete_all_unused(get_pod_statuses(runtime)), images.delete_unused_images),
         clock,
     )
@@ -118,9 +121,29 @@ def build_node_managers(
         containers=containers,
         logs=ContainerLogManager(_log_policy(options.pods), runtime, clock),
         kills=OomWatcher(recorder.node_event),
+        shutdown=_shutdown_manager(options, clock, recorder, directories, pods, queue),
         runtime=runtime,
         periods=periods,
     )
+
+
+def _shutdown_manager(
+    options: KubeletOptions,
+    clock: Clock,
+    recorder: KubeletEventRecorder,
+    directories: KubeletDirectories,
+    pods: PodManager,
+    queue: SyncQueue,
+) -> NodeShutdownManager:
+    services = NodeShutdownServices(
+        connect=DBusLogind,
+        active_pods=pods.active_pods,
+        stop=pods.give_up,
+        is_stopped=pods.is_stopped,
+        sync_node=partial(queue.add, Task.SYNC_NODE),
+        node_event=recorder.node_event,
+    )
+    return NodeShutdownManager(read_grace_periods(options.values), services, clock, directories.root)
 
 
 def _keep_no_records(_kept: Collection[str], _begun: str) -> None:

@@ -102,6 +102,8 @@ def _as_flag(field: str, value: Any) -> Any:
         return ",".join(f"{signal}<{amount}" for signal, amount in value.items())
     if field == "reservedMemory":
         return ";".join(f"{entry['numaNode']}:{_pairs(entry['limits'])}" for entry in value)
+    if field == "shutdownGracePeriodByPodPriority":
+        return ",".join(f"{entry['priority']}={entry['shutdownGracePeriodSeconds']}" for entry in value)
     if field == "registerWithTaints":
         return [f"{taint['key']}={taint.get('value', '')}:{taint['effect']}" for taint in value]
     return value

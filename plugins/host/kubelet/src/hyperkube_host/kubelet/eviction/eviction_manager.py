@@ -14,7 +14,6 @@ from hyperkube_host.kubelet.eviction.decide import Memory, Round, decide, thresh
 from hyperkube_host.kubelet.eviction.local_storage import storage_violation
 from hyperkube_host.kubelet.eviction.messages import (
     REASON,
-    TERMINATION_BY_KUBELET,
     eviction_message,
     node_condition_message,
 )
@@ -27,7 +26,7 @@ from hyperkube_host.kubelet.thresholds import (
     Threshold,
     with_container_fs,
 )
-from hyperkube_host.kubelet.types.pod_status import Failure
+from hyperkube_host.kubelet.types.pod_status import TERMINATION_BY_KUBELET, Failure
 
 from hyperkube.hookspecs.runtime import RuntimeFailed
 from hyperkube.kinds.pods import disruption_target

@@ -24,7 +24,7 @@ from hyperkube_host.kubelet.thresholds import (
 from hyperkube_host.kubelet.types.pod_status import Failure
 
 from hyperkube.machinery.clock import Clock
-from hyperkube.machinery.objects import Object, uid_of
+from hyperkube.machinery.objects import Object
 
 _DISK_SIGNALS = (NODE_FS, NODE_INODES, IMAGE_FS, IMAGE_INODES, CONTAINER_FS, CONTAINER_INODES)
 
@@ -34,7 +34,6 @@ def build_eviction_manager(
     summary: SummaryProvider,
     pods: PodManager,
     recorder: KubeletEventRecorder,
-    sync_pod: Callable[[str], None],
     reclaim: Sequence[Callable[[], object]],
     clock: Clock,
 ) -> EvictionManager:
@@ -45,7 +44,6 @@ def build_eviction_manager(
         summary: what is measured.
         pods: those of the node.
         recorder: of events.
-        sync_pod: called with the uid of a pod that has to go.
         reclaim: what frees disk without stopping a pod, in order.
         clock: for how long thresholds are met.
     """
@@ -58,7 +56,7 @@ def build_eviction_manager(
             is_gone=lambda uid: (entry := pods.get(uid)) is None or not entry.is_active,
             has_image_fs=summary.has_image_fs,
             reclaim=dict.fromkeys(_DISK_SIGNALS, tuple(reclaim)),
-            evict=partial(_evict, pods, recorder, sync_pod),
+            evict=partial(_evict, pods, recorder),
             node_event=recorder.node_event,
         ),
         clock,
@@ -68,18 +66,12 @@ def build_eviction_manager(
 def _evict(
     pods: PodManager,
     recorder: KubeletEventRecorder,
-    sync_pod: Callable[[str], None],
     pod: Object,
     failure: Failure,
     condition: Object | None,
     annotations: Mapping[str, str],
     grace_seconds: float,
 ) -> None:
-    """Have a pod's worker stop it for good; the pod is Failed, and says why."""
-    entry = pods.get(uid_of(pod))
-    if entry is None:
-        return
+    """Have a pod's worker stop it for good, with an event of its own."""
     recorder.pod_event(pod, "Warning", failure.reason, failure.message, annotations=annotations)
-    entry.grace_override = grace_seconds
-    entry.disruption, entry.failure = condition, failure
-    sync_pod(uid_of(pod))
+    pods.give_up(pod, failure, condition, grace_seconds)

@@ -19,7 +19,6 @@ from hyperkube.machinery.objects import Object, name_of
 from hyperkube.machinery.quantity import Quantity
 
 REASON = "Evicted"
-TERMINATION_BY_KUBELET = "TerminationByKubelet"
 """The reason of the condition DisruptionTarget."""
 
 

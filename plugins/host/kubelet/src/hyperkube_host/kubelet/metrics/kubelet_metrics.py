@@ -51,6 +51,15 @@ def kubelet_metrics(runtime: Runtime, node_name: str, desired: int, active: int,
     )  # fmt: skip
 
 
+def shutdown_metrics(began: float, ended: float) -> str:
+    """Return when the last graceful shutdown of the node began and ended, in seconds since the epoch; 0 for never."""
+    return "".join(
+        family(f"kubelet_graceful_shutdown_{what}_time_seconds", "gauge",
+               f"[ALPHA] Last graceful shutdown {what} time since unix epoch in seconds", [Sample({}, moment)])
+        for what, moment in (("start", began), ("end", ended))
+    )  # fmt: skip
+
+
 def volume_metrics(summary: Object, pods: Iterable[Object]) -> str:
     """Return how full the volumes of claims are."""
     rows = list(_claim_rows(summary, pods))

@@ -20,9 +20,19 @@ class RuntimeState:
     """Asks the runtime for its status, and remembers the answer for those who need it often."""
 
     def __init__(
-        self, runtime: Runtime, network: Network | None, clock: Clock, pleg_unhealthy: Callable[[], str]
+        self,
+        runtime: Runtime,
+        network: Network | None,
+        clock: Clock,
+        pleg_unhealthy: Callable[[], str],
+        shutdown: Callable[[], str] = lambda: "",
     ) -> None:
-        """Take what is asked; `pleg_unhealthy` returns why relisting is not healthy, or the empty string."""
+        """Take what is asked.
+
+        `pleg_unhealthy` returns why relisting is not healthy, `shutdown` why the node stops working, or the empty
+        string.
+        """
+        self._shutdown = shutdown
         self._runtime = runtime
         self._network = network
         self._clock = clock
@@ -60,8 +70,7 @@ class RuntimeState:
             problems.append(f"PLEG is not healthy: {unhealthy}")
         if self._status is not None and self._status.runtime_problem:
             problems.append(f"container runtime not ready: {self._status.runtime_problem}")
-        network = self.network_problem()
-        return [*problems, network] if network else problems
+        return [problem for problem in (*problems, self.network_problem(), self._shutdown()) if problem]
 
     def network_problem(self) -> str:
         """Return why pods get no network, or the empty string."""

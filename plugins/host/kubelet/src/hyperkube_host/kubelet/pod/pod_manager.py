@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable
 
 from hyperkube_host.kubelet.pod.pod_entry import PodEntry, PodState
-from hyperkube_host.kubelet.types.pod_status import foreign_conditions, told_by_kubelet
+from hyperkube_host.kubelet.types.pod_status import Failure, foreign_conditions, told_by_kubelet
 from hyperkube_host.kubelet.types.pod_update import HASH_ANNOTATION, MIRROR_ANNOTATION, is_mirror, is_static
 
 from hyperkube.machinery.objects import Object, annotations_of, is_being_deleted, key_of, metadata, uid_of
@@ -69,6 +69,27 @@ class PodManager:
             if not is_mirror(pod):
                 self._grace_shortened(known)
             self._changed(known)
+
+    def give_up(self, pod: Object, failure: Failure, disruption: Object | None, grace_seconds: float) -> None:
+        """Have a pod's worker stop it for good, within a grace period: it is Failed, and says why.
+
+        Source: kubernetes ``pkg/kubelet/pod_workers.go`` (killPodNow).
+        """
+        uid = uid_of(pod)
+        entry = self._entries.get(uid)
+        if entry is None:
+            return
+        is_stopping = entry.must_terminate
+        entry.grace_override = grace_seconds
+        entry.disruption, entry.failure = disruption, failure
+        if is_stopping:
+            self._grace_shortened(uid)
+        self._changed(uid)
+
+    def is_stopped(self, uid: str) -> bool:
+        """Tell whether nothing of a pod runs here any more, and its volumes are given back."""
+        entry = self._entries.get(uid)
+        return entry is None or entry.state in {PodState.TERMINATED, PodState.REJECTED}
 
     def get(self, uid: str) -> PodEntry | None:
         """Return the entry of a pod."""

@@ -22,6 +22,7 @@ class ServerContext(NamedTuple):
         summary: measures what the node and its pods use.
         probes: returns the probes of all containers.
         evictions: signal → pods that were evicted for it.
+        shutdown_times: returns when the last graceful shutdown of the node began and ended; 0 for never.
     """
 
     options: KubeletOptions
@@ -31,3 +32,4 @@ class ServerContext(NamedTuple):
     summary: SummaryProvider
     probes: Callable[[], Sequence[ProbeWorker]]
     evictions: Callable[[], Mapping[str, int]]
+    shutdown_times: Callable[[], tuple[float, float]] = lambda: (0.0, 0.0)

@@ -1,0 +1,1 @@
+"""Graceful node shutdown: pods end in order before the machine does."""
