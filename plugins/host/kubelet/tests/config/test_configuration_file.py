@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 from hyperkube_host.kubelet.command import COMMAND, options_of
+from hyperkube_host.kubelet.directories import pod_logs_dir
 from hyperkube_host.kubelet.nodeshutdown.grace_periods import read_grace_periods
+from hyperkube_host.kubelet.pod.restart_backoff import read_restart_delays
 from hyperkube_host.kubelet.thresholds import Amount, Threshold
 
 from hyperkube.machinery.errors import UsageError
@@ -46,6 +48,8 @@ maxParallelImagePulls: 4
 serializeImagePulls: false
 preloadedImagesVerificationAllowlist: [registry.test/app]
 featureGates: {GenericWorkload: true}
+crashLoopBackOff: {maxContainerRestartPeriod: 20s}
+podLogsDir: /var/log/pods
 shutdownGracePeriodByPodPriority: [{priority: 1000, shutdownGracePeriodSeconds: 20}, {priority: 0, shutdownGracePeriodSeconds: 30}]
 authentication: {x509: {clientCAFile: /ca.crt}, anonymous: {enabled: true}, webhook: {enabled: false}}
 authorization: {mode: AlwaysAllow}
@@ -90,6 +94,8 @@ def test_fields_are_flags_by_other_names(tmp_path, caplog):
     assert (found.images.gc_max_age_seconds, found.images.verification_allowlist) == (360000.0, ("registry.test/app",))
     assert (found.pods.log_max_workers, found.pods.log_monitor_seconds) == (2, 20.0)
     assert found.node.eviction_max_pod_grace_seconds == 20
+    assert read_restart_delays(found.values) == (10, 20)
+    assert str(pod_logs_dir(found.values)) == "/var/log/pods"
     assert read_grace_periods(found.values) == ((0, 30), (1000, 20))
     assert found.server.gates == {"GenericWorkload": True}
 
@@ -119,3 +125,11 @@ def test_fields_without_effect_are_named(tmp_path, caplog):
 def test_what_cannot_be_is_one_line(tmp_path, text, says):
     with pytest.raises(UsageError, match=says):
         options(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    ("folder", "says"), [("logs", 'pod logs path "logs" must be absolute'), ("/var/../logs", "must be normalized")]
+)
+def test_the_folder_of_logs_is_an_absolute_path(tmp_path, folder, says):
+    with pytest.raises(UsageError, match=says):
+        pod_logs_dir(options(tmp_path, HEAD + f"podLogsDir: {folder}").values)

@@ -17,7 +17,7 @@ from hyperkube_host.kubelet.cm.unmanaged import UnmanagedContainerManager
 from hyperkube_host.kubelet.config.apiserver_source import ApiSource
 from hyperkube_host.kubelet.config.pod_sink import PodSource
 from hyperkube_host.kubelet.config.sources import static_sources
-from hyperkube_host.kubelet.directories import KubeletDirectories
+from hyperkube_host.kubelet.directories import KubeletDirectories, pod_logs_dir
 from hyperkube_host.kubelet.events import KubeletEventRecorder
 from hyperkube_host.kubelet.housekeeping import Housekeeping
 from hyperkube_host.kubelet.images.image_services import build_image_manager
@@ -42,6 +42,7 @@ from hyperkube_host.kubelet.pleg.generic import GenericPleg
 from hyperkube_host.kubelet.pluginmanager.socket_search import SocketSearch
 from hyperkube_host.kubelet.pod.mirror_pods import MirrorPods
 from hyperkube_host.kubelet.pod.pod_manager import PodManager
+from hyperkube_host.kubelet.pod.restart_backoff import read_restart_delays
 from hyperkube_host.kubelet.pod_workers.pod_worker import PodWorker
 from hyperkube_host.kubelet.pod_workers.worker_services import WorkerServices
 from hyperkube_host.kubelet.prober.prober_manager import ProbeManager
@@ -157,10 +158,10 @@ def _foundation(
     changed = partial(queue.add, Task.SYNC_NODE)
     machine = machine_info(options.pods.root, runtime)
     container_manager = _container_manager(options, machine, runtime, client, recorder, clock, changed, plugins)
-    pods = PodManager(queue.sync_pod, queue.shorten_grace)
+    pods = PodManager(queue.sync_pod, queue.shorten_grace, read_restart_delays(options.values))
     evented = options.server.gates.get("EventedPLEG", False)
     pleg = GenericPleg(runtime, clock, queue.sync_pod, pods.observed, evented=evented)
-    directories, volumes = KubeletDirectories(options.pods.root), ActualStateOfWorld()
+    directories, volumes = KubeletDirectories(options.pods.root, pod_logs_dir(options.values)), ActualStateOfWorld()
     managers = build_node_managers(
         options, runtime, clock, recorder, directories, pods, queue, volumes, container_manager.pods_memory_limit
     )

@@ -9,7 +9,7 @@
     ROOT/plugins/PLUGIN/                            what a volume plugin keeps for the whole node
     ROOT/plugins/PLUGIN/volumeDevices/NAME/UID      links to devices, by pod
     ROOT/pods/UID/containers/NAME/ATTEMPT           termination messages; eight hexadecimal digits
-    ROOT/logs/NAMESPACE_NAME_UID/CONTAINER/ATTEMPT.log
+    ROOT/logs/NAMESPACE_NAME_UID/CONTAINER/ATTEMPT.log   or below ``--pod-logs-dir``
 
 Source: kubernetes ``pkg/kubelet/kubelet_getters.go``; logs are named as under ``/var/log/pods``.
 """
@@ -17,17 +17,23 @@ Source: kubernetes ``pkg/kubelet/kubelet_getters.go``; logs are named as under `
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 from pathlib import Path
+
+from hyperkube.machinery.errors import UsageError
+from hyperkube.machinery.field import quote
+from hyperkube.plugin.flags import FlagValues
 
 
 class KubeletDirectories:
     """Paths below the root directory of a kubelet."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, logs: Path | None = None) -> None:
+        """Take the root directory, and the folder of pods' logs if it is not below it."""
         self.root = root
         self.pods = root / "pods"
-        self.logs = root / "logs"
+        self.logs = logs or root / "logs"
         self.plugins = root / "plugins"
 
     def create(self) -> None:
@@ -98,3 +104,22 @@ class KubeletDirectories:
     def remove_pod_logs(self, namespace: str, name: str, uid: str) -> None:
         """Remove a pod's logs."""
         shutil.rmtree(self.pod_logs(namespace, name, uid), ignore_errors=True)
+
+
+def pod_logs_dir(values: FlagValues) -> Path | None:
+    """Return the folder of pods' logs, None for the usual one.
+
+    Source: kubernetes ``pkg/kubelet/apis/config/validation/validation.go`` (PodLogsDir).
+
+    Raises:
+        UsageError: it is no absolute path.
+    """
+    text = values["pod-logs-dir"]
+    for fault, wrong in (
+        ("pod logs path {} must be absolute", not text.startswith("/")),
+        ("pod logs path {} must be normalized", os.path.normpath(text) != text),
+        ("pod logs path {} mut contains ASCII characters only", not text.isascii()),
+    ):
+        if text and wrong:
+            raise UsageError(f"invalid configuration: {fault.format(quote(text))}")
+    return Path(text) if text else None

@@ -120,6 +120,8 @@ FLAGS = (
         ),
         Flag("resolv-conf", STRING, "/etc/resolv.conf", "resolver file that pods inherit"),
         Flag("root-dir", STRING, "/var/lib/kubelet", "folder for pods and volumes"),
+        Flag("pod-logs-dir", STRING, "", "folder of the pods' logs; logs below --root-dir unless given"),
+        Flag("max-container-restart-period", DURATION, "5m0s", "longest delay before a crashed container starts again"),
         Flag("maximum-dead-containers-per-container", INT, 1, "ended containers kept per container"),
         Flag("minimum-container-ttl-duration", DURATION, "0s", "least age of a removed container"),
         Flag("stop-pods-on-close", BOOL, False, "end the pods' processes when the kubelet ends"),

@@ -46,11 +46,12 @@ FLAG_OF = {
     "podPidsLimit": "pod-max-pids",
     "failCgroupV1": "fail-cgroupv1",
     "memorySwap.swapBehavior": "memory-swap-behavior",
+    "crashLoopBackOff.maxContainerRestartPeriod": "max-container-restart-period",
     "makeIPTablesUtilChains": "make-iptables-util-chains",
     "enableProfilingHandler": "profiling",
 }
 """Field → flag, where the one is not the other in another spelling (``syncFrequency``, ``sync-frequency``)."""
-_NESTED = ("authentication", "authorization", "x509", "anonymous", "webhook", "memorySwap")
+_NESTED = ("authentication", "authorization", "x509", "anonymous", "webhook", "memorySwap", "crashLoopBackOff")
 _log = logging.getLogger("hyperkube.kubelet")
 
 

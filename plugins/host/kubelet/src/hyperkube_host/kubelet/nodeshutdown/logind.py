@@ -107,8 +107,8 @@ class DBusLogind:
 
         words = ("shutdown", "kubelet", "Kubelet needs time to handle node shutdown", "delay")
         with _failures("failed creating systemd inhibitor"):
-            (lock,) = self._answer(new_method_call(self._logind, "Inhibit", "ssss", words))
-            return lock  # type: ignore[no-any-return]  jeepney's FileDescriptor, which has no types
+            lock: InhibitLock = self._answer(new_method_call(self._logind, "Inhibit", "ssss", words))[0]
+            return lock
 
     def shutdowns(self) -> Iterator[bool]:
         """Yield what the signal PrepareForShutdown says."""

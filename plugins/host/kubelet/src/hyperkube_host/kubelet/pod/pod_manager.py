@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable
 
 from hyperkube_host.kubelet.pod.pod_entry import PodEntry, PodState
+from hyperkube_host.kubelet.pod.restart_backoff import RestartBackoff, RestartDelays
 from hyperkube_host.kubelet.types.pod_status import Failure, foreign_conditions, told_by_kubelet
 from hyperkube_host.kubelet.types.pod_update import HASH_ANNOTATION, MIRROR_ANNOTATION, is_mirror, is_static
 
@@ -18,8 +19,14 @@ from hyperkube.machinery.objects import Object, annotations_of, is_being_deleted
 class PodManager:
     """Pods by uid; implements `hyperkube_host.kubelet.config.sources.PodSink`."""
 
-    def __init__(self, changed: Callable[[str], None], grace_shortened: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        changed: Callable[[str], None],
+        grace_shortened: Callable[[str], None],
+        restart_delays: RestartDelays = RestartDelays(),  # noqa: B008  a value that cannot change
+    ) -> None:
         """Call `changed` with a pod's uid after each change, `grace_shortened` when it has less time to stop."""
+        self._restart_delays = restart_delays
         self._changed = changed
         self._grace_shortened = grace_shortened
         self._lock = threading.Lock()
@@ -43,7 +50,7 @@ class PodManager:
         with self._lock:
             entry = self._entries.get(uid)
             if entry is None:
-                entry = self._entries[uid] = PodEntry(pod)
+                entry = self._entries[uid] = PodEntry(pod, restarts=RestartBackoff(self._restart_delays))
             before, entry.pod = entry.pod, pod
             is_echo = before is not pod and _is_echo_of_own_status(entry, before, pod)
             # A pod that is being deleted already waits in its worker for the containers: the shorter grace period must
