@@ -1,7 +1,5 @@
 """Static pods from files and URLs."""
 
-import orjson
-import pytest
 from hyperkube_host.kubelet.config.manifest_source import ManifestSource, read_folder, static_pod
 
 from hyperkube.machinery.clock import FakeClock
@@ -93,37 +91,3 @@ def test_a_static_pod_requests_what_it_is_limited_to():
 
     assert pod["spec"]["containers"][0]["resources"] == {"limits": limits, "requests": limits}
     assert "requests" not in manifest["spec"]["containers"][0]["resources"]
-
-
-@pytest.mark.parametrize(
-    ("metadata", "spec"),
-    [
-        ({"name": "../../etc"}, {}),
-        ({"name": "p", "namespace": "a/b"}, {}),
-        ({"name": 7}, {}),
-        ({"name": "p"}, {"containers": []}),
-        ({"name": "p"}, {"containers": [{"name": "../c"}]}),
-        ({"name": "p"}, {"containers": [{"image": "i"}]}),
-        ({"name": "p"}, {"containers": ["c"]}),
-        ({"name": "p"}, {"initContainers": [{"name": "a/b"}]}),
-        ({"name": "p"}, {"volumes": [{"name": ".."}]}),
-    ],
-    ids=[
-        "a path",
-        "a namespace",
-        "a number",
-        "none",
-        "a container",
-        "no name",
-        "a text",
-        "an init container",
-        "a volume",
-    ],
-)
-def test_names_that_no_api_server_has_seen_are_refused(metadata, spec):
-    manifest = {"kind": "Pod", "metadata": metadata, "spec": {"containers": [{"name": "c"}], **spec}}
-    sink = Sink()
-
-    source(lambda: [("bad", orjson.dumps(manifest))], sink).read_once()
-
-    assert sink.told == []

@@ -1,7 +1,16 @@
 """Reading logs."""
 
+import os
+
 import pytest
-from hyperkube_host.kubelet.logs.log_reader import LogOptions, LogReader, last_text, parse_since, tail_offset
+from hyperkube_host.kubelet.logs.log_reader import (
+    LONGEST_LINE,
+    LogOptions,
+    LogReader,
+    last_text,
+    parse_since,
+    tail_offset,
+)
 
 LINES = (
     b"2030-01-01T00:00:01.000000000Z stdout F one\n"
@@ -41,6 +50,31 @@ def read(path, **options):
 )
 def test_options_choose_what_is_read(path, options, text):
     assert read(path, **options) == text
+
+
+def test_a_line_of_any_length_is_read_in_pieces(path):
+    path.write_bytes(b"2030-01-01T00:00:01Z stdout F " + b"x" * (3 * LONGEST_LINE) + b"\n" + LINES)
+    reader = LogReader(path, LogOptions())
+
+    pieces = list(reader.read())
+    reader.close()
+
+    assert b"".join(pieces) == b"x" * (3 * LONGEST_LINE) + b"\none\ntwo\nthree\n"
+    assert max(map(len, pieces)) < 2 * LONGEST_LINE
+
+
+def test_bytes_that_are_no_text_are_of_no_stream(path):
+    path.write_bytes(b"\xff \xfe F one\n" + LINES)
+
+    assert read(path, stream="stderr") == b"two\n"
+
+
+def test_what_a_read_would_wait_for_is_no_log(tmp_path):
+    os.mkfifo(tmp_path / "fifo")
+
+    for options in ({}, {"tail_lines": 1}):
+        with pytest.raises(FileNotFoundError, match="is no regular file"):
+            read(tmp_path / "fifo", **options)
 
 
 def test_a_log_can_be_followed_into_a_fresh_file(path):

@@ -5,7 +5,6 @@ Sources: kubernetes ``pkg/kubelet/config/{file,http,common}.go``.
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import logging
 import re
@@ -14,12 +13,12 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import orjson
+from hyperkube_host.kubelet.config.manifest_shape import read_manifest
 from hyperkube_host.kubelet.config.pod_sink import PodSink
 from hyperkube_host.kubelet.types.pod_update import HASH_ANNOTATION, SEEN_ANNOTATION, SOURCE_ANNOTATION
 
 from hyperkube.kinds.pods import containers, default_requests
 from hyperkube.machinery.clock import Clock, Timer
-from hyperkube.machinery.names import dns1123_label, dns1123_subdomain
 from hyperkube.machinery.objects import Object, uid_of
 from hyperkube.machinery.times import format_time
 
@@ -154,11 +153,9 @@ def static_pod(manifest: Object, kind: str, node_name: str, place: str, now: str
     """Return the pod of a manifest: the node's name is part of its name, and its uid is a digest of its content.
 
     Raises:
-        ValueError, KeyError, TypeError, AttributeError: it is no pod, or has names that cannot be part of a path.
+        ValueError: it is no pod.
     """
-    spec = copy.deepcopy(manifest["spec"])
-    meta = dict(manifest["metadata"])
-    _check_names(meta, spec)
+    meta, spec = read_manifest(manifest)
     digest = hashlib.md5(usedforsecurity=False)
     for part in (orjson.dumps(manifest, option=orjson.OPT_SORT_KEYS), node_name.encode(), place.encode()):
         digest.update(part)
@@ -180,24 +177,6 @@ def static_pod(manifest: Object, kind: str, node_name: str, place: str, now: str
         default_requests(container)
     spec["tolerations"] = [*(spec.get("tolerations") or []), {"operator": "Exists", "effect": "NoExecute"}]
     return {"kind": "Pod", "apiVersion": "v1", "metadata": meta, "spec": spec, "status": {"phase": "Pending"}}
-
-
-def _check_names(meta: Object, spec: Object) -> None:
-    """Refuse names that no API server has seen: folders and files are named after them."""
-    if not spec.get("containers"):
-        raise ValueError("the pod has no containers")
-    named: list[tuple[str, object, Callable[[str], list[str]]]] = [
-        ("metadata.name", meta.get("name"), dns1123_subdomain),
-        ("metadata.namespace", meta.get("namespace", "default"), dns1123_label),
-    ]
-    for field, entries in (("containers", containers({"spec": spec})), ("volumes", spec.get("volumes") or ())):
-        named += [
-            (f"spec.{field}[{index}].name", entry.get("name"), dns1123_label) for index, entry in enumerate(entries)
-        ]
-    for place, name, check in named:
-        problems = check(name) if isinstance(name, str) else ["Required value"]
-        if problems:
-            raise ValueError(f"{place}: Invalid value: {name!r}: {problems[0]}")
 
 
 def read_folder(path: Path) -> Iterable[tuple[str, bytes]]:

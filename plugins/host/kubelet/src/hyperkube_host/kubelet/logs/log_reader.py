@@ -6,6 +6,7 @@ Source of the options: kubernetes ``pkg/kubelet/kuberuntime/logs/logs.go``.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -17,6 +18,8 @@ from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.times import format_time, parse_time
 
 _BLOCK = 65536
+LONGEST_LINE = 1 << 20
+"""Of a longer line the rest is passed on as it comes: runtimes cut after 16 KiB, and no file may fill the memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,9 +53,22 @@ def parse_since(text: str) -> datetime:
     return parse_time(text)
 
 
+def _open(path: Path) -> BinaryIO:
+    """Open a log.
+
+    Raises:
+        FileNotFoundError: there is none, or something that a read would wait for.
+    """
+    source = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
+    if not stat.S_ISREG(os.fstat(source.fileno()).st_mode):
+        source.close()
+        raise FileNotFoundError(f"{path} is no regular file")
+    return source
+
+
 def tail_offset(path: Path, lines: int) -> int:
     """Return where the last `lines` lines of a file begin, reading only its end."""
-    with path.open("rb") as source:
+    with _open(path) as source:
         position = source.seek(0, os.SEEK_END)
         if lines <= 0:
             return position
@@ -86,9 +102,10 @@ class LogReader:
         self._since = options.since_text
         self._left = options.limit_bytes
         self._rest = b""
+        self._is_cut = False
         self._partial = False
         offset = tail_offset(path, options.tail_lines) if options.tail_lines is not None else 0
-        self._file: BinaryIO = path.open("rb")
+        self._file = _open(path)
         self._file.seek(offset)
 
     def read(self) -> Iterator[bytes]:
@@ -97,14 +114,26 @@ class LogReader:
             block = self._file.read(_BLOCK)
             if not block:
                 return
-            lines = (self._rest + block).split(b"\n")
-            self._rest = lines.pop()
-            text = b"".join(self._text(line) for line in lines)
+            text = self._take(block)
             if self._left is not None:
                 text = text[: self._left]
                 self._left -= len(text)
             if text:
                 yield text
+
+    def _take(self, block: bytes) -> bytes:
+        """Return the text of the lines that a block completes, and keep the begin of the next one."""
+        text = b""
+        if self._is_cut:
+            rest, end, block = block.partition(b"\n")
+            text, self._is_cut = rest + end, not end
+        lines = (self._rest + block).split(b"\n")
+        self._rest = lines.pop()
+        text += b"".join(map(self._text, lines))
+        if len(self._rest) > LONGEST_LINE:
+            text += self._text(self._rest).removesuffix(b"\n")
+            self._rest, self._is_cut = b"", True
+        return text
 
     @property
     def is_exhausted(self) -> bool:
@@ -115,7 +144,7 @@ class LogReader:
         moment, stream, tag, text = _fields(line)
         if self._since and moment[: len(self._since)] < self._since:
             return b""
-        if self._options.stream and stream.decode() != self._options.stream:
+        if self._options.stream and stream != self._options.stream.encode():
             return b""
         begins, self._partial = not self._partial, tag == b"P"
         stamp = moment + b" " if self._options.timestamps and begins else b""
@@ -131,7 +160,7 @@ class LogReader:
     def reopen(self) -> None:
         """Go on in the fresh file."""
         self._file.close()
-        self._file = self._path.open("rb")
+        self._file = _open(self._path)
 
     def close(self) -> None:
         """Close the file."""
@@ -160,6 +189,8 @@ def last_text(path: Path, most_bytes: int, most_lines: int) -> str:
         reader = LogReader(path, LogOptions(tail_lines=most_lines))
     except FileNotFoundError:
         return ""
-    text = b"".join(reader.read())
+    text = b""
+    for piece in reader.read():
+        text = (text + piece)[-most_bytes:]
     reader.close()
-    return text[-most_bytes:].decode(errors="replace")
+    return text.decode(errors="replace")
