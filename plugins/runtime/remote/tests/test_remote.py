@@ -2,6 +2,7 @@
 """The remote runtime against a small CRI server."""
 
 import logging
+import threading
 
 import pytest
 from hyperkube_lib.cri import IMAGE_SERVICE, RUNTIME_SERVICE, cri_schema
@@ -37,14 +38,21 @@ class SmallRuntime:
         self.asked = {}
         self.version = "v1"
         self.gone = False
+        self.empty = ""
+        self.hook = lambda name: None
 
     def handlers(self, service):
         methods = cri_schema().service(service).methods
-        return {name: self.noted(name) for name in methods if hasattr(self, name)}
+        return {name: self.noted(name) for name in methods if hasattr(self, name) or name in CALLS}
 
     def noted(self, name):
         def handle(request):
             self.asked[name] = request
+            self.hook(name)
+            if name == self.empty:
+                return {}
+            if not hasattr(self, name):
+                raise RpcFailed("UNIMPLEMENTED", f"{name} is not implemented")
             return getattr(self, name)(request)
 
         return handle
@@ -120,8 +128,8 @@ def small(tmp_path):
     server.stop()
 
 
-def build(tmp_path):
-    settings = {"container_runtime_endpoint": f"unix://{tmp_path}/cri.sock", "runtime_request_timeout": 5.0}
+def build(tmp_path, timeout=5.0):
+    settings = {"container_runtime_endpoint": f"unix://{tmp_path}/cri.sock", "runtime_request_timeout": timeout}
     return Remote(PluginContext(name="remote", settings=settings, logger=logging.getLogger("test"))).runtime_build()
 
 
@@ -238,3 +246,79 @@ def test_a_failed_pull_keeps_the_runtimes_reason(runtime):
         runtime.pull_image({"image": "away:1"}, None, POD)
 
     assert caught.value.reason == "RegistryUnavailable"
+
+
+CALLS = {
+    "RunPodSandbox": lambda runtime: runtime.run_sandbox(POD, ""),
+    "CreateContainer": lambda runtime: runtime.create_container("s", CONTAINER, POD),
+    "StartContainer": lambda runtime: runtime.start_container("c1"),
+    "StopContainer": lambda runtime: runtime.stop_container("c1", 0.0),
+    "RemoveContainer": lambda runtime: runtime.remove_container("c1"),
+    "StopPodSandbox": lambda runtime: runtime.stop_sandbox("s"),
+    "RemovePodSandbox": lambda runtime: runtime.remove_sandbox("s"),
+    "ListPodSandbox": lambda runtime: runtime.sandboxes(),
+    "ListContainers": lambda runtime: runtime.containers(),
+    "PodSandboxStatus": lambda runtime: runtime.pod("u"),
+    "ContainerStatus": lambda runtime: runtime.container("c1"),
+    "RuntimeConfig": lambda runtime: runtime.runtime_config(),
+    "UpdateContainerResources": lambda runtime: runtime.update_container_resources("c1", {}),
+    "ReopenContainerLog": lambda runtime: runtime.reopen_log("c1"),
+    "ListContainerStats": lambda runtime: runtime.container_stats(),
+    "ListPodSandboxStats": lambda runtime: runtime.sandbox_stats(),
+    "CheckpointContainer": lambda runtime: runtime.checkpoint_container("c1", "/tmp/c", 0.1),
+    "Exec": lambda runtime: runtime.exec_url("c1", ["sh"], stdin=False, stdout=True, stderr=True, tty=False),
+    "Attach": lambda runtime: runtime.attach_url("c1", stdin=False, stdout=True, stderr=True, tty=False),
+    "PortForward": lambda runtime: runtime.port_forward_url("s", [80]),
+    "ListImages": lambda runtime: runtime.images(),
+    "ImageStatus": lambda runtime: runtime.image("app:1"),
+    "RemoveImage": lambda runtime: runtime.remove_image("app:1"),
+    "ImageFsInfo": lambda runtime: runtime.image_fs_info(),
+}
+ANSWERS_NOTHING = (
+    "RunPodSandbox",
+    "CreateContainer",
+    "PodSandboxStatus",
+    "ContainerStatus",
+    "Exec",
+    "Attach",
+    "PortForward",
+)
+
+
+@pytest.mark.parametrize("method", sorted(CALLS))
+def test_no_call_waits_for_a_runtime_that_hangs(small, tmp_path, method):
+    over = threading.Event()
+    runtime = build(tmp_path, timeout=0.15)
+    small.hook = lambda name: name == method and over.wait(30)
+
+    try:
+        with pytest.raises(RuntimeFailed, match="(?i)deadline *exceeded"):
+            CALLS[method](runtime)
+    finally:
+        over.set()
+        runtime.close()
+
+
+def test_a_runtime_that_does_not_tell_its_status_has_a_problem(small, tmp_path):
+    over = threading.Event()
+    runtime = build(tmp_path, timeout=0.15)
+    small.hook = lambda name: name == "Status" and over.wait(30)
+
+    assert "Deadline" in runtime.status().runtime_problem
+    over.set()
+    runtime.close()
+
+
+@pytest.mark.parametrize("method", ANSWERS_NOTHING)
+def test_an_answer_without_what_it_is_for_is_a_failure(small, runtime, method):
+    small.empty = method
+
+    with pytest.raises(RuntimeFailed, match="is not set for"):
+        CALLS[method](runtime)
+
+
+def test_a_pull_that_names_no_image_is_a_failure(small, runtime):
+    small.empty = "PullImage"
+
+    with pytest.raises(RuntimeFailed, match="ImageRef is not set for image 'app:1'"):
+        runtime.pull_image({"image": "app:1"}, None, POD)

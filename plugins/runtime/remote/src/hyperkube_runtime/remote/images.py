@@ -44,9 +44,11 @@ class RemoteImages:
         if credentials is not None:
             request["auth"] = {field: value for field, value in asdict(credentials).items() if value}
         try:
-            reference = self._client.call_image("PullImage", request)["image_ref"]
+            reference = self._client.call_image("PullImage", request).get("image_ref", "")
         except RpcFailed as error:
             raise RuntimeFailed(_pull_text(error), _reason(error)) from error
+        if not reference:
+            raise RuntimeFailed(f"ImageRef is not set for image {image['image']!r}")
         # Containers are created with the reference of the pull, which names the registry, rather than with the id.
         found = self.image(reference) or self.image(image["image"])
         return replace(found, id=reference) if found else Image(id=reference, tags=(image["image"],))

@@ -115,7 +115,7 @@ def image_of(message: Config) -> Image:
     """Return an ``Image`` message."""
     uid = message.get("uid")
     return Image(
-        id=message["id"],
+        id=message.get("id", ""),
         tags=tuple(message.get("repo_tags", ())),
         digests=tuple(message.get("repo_digests", ())),
         size=message.get("size", 0),
@@ -127,7 +127,7 @@ def image_of(message: Config) -> Image:
 
 def runtime_status(response: Config) -> RuntimeStatus:
     """Return a ``StatusResponse``; a condition that the runtime does not name does not hold."""
-    conditions = {entry["type"]: entry for entry in response.get("status", {}).get("conditions", ())}
+    conditions = {entry.get("type", ""): entry for entry in response.get("status", {}).get("conditions", ())}
     return RuntimeStatus(
         runtime_problem=_problem("RuntimeReady", conditions.get("RuntimeReady")),
         network_problem=_problem("NetworkReady", conditions.get("NetworkReady")),

@@ -88,6 +88,19 @@ class RemoteRuntime(RemoteImages):
         except RpcFailed as error:
             raise failure_of(error, method) from error
 
+    def _told(self, method: str, request: Mapping[str, Any], field: str, name: str, of: object) -> Any:
+        """Return one field of an answer.
+
+        Source: kubernetes cri-client ``pkg/remote_runtime.go``, ``utils.go``.
+
+        Raises:
+            RuntimeFailed: the call fails, or the answer does not have the field: the runtime is not to be trusted.
+        """
+        found = self._call(method, request).get(field)
+        if not found:
+            raise RuntimeFailed(f"{name} is not set for {of}")
+        return found
+
     def version(self) -> str:
         """Return the version that the runtime had when the kubelet started."""
         return self._version
@@ -117,7 +130,8 @@ class RemoteRuntime(RemoteImages):
     def run_sandbox(self, config: Config, runtime_handler: str) -> str:
         """Create and start a sandbox."""
         request = {"config": config, "runtime_handler": runtime_handler}
-        return str(self._call("RunPodSandbox", request)["pod_sandbox_id"])
+        of = f"sandbox {config.get('metadata', {}).get('name', '')!r}"
+        return str(self._told("RunPodSandbox", request, "pod_sandbox_id", "PodSandboxId", of))
 
     def stop_sandbox(self, sandbox_id: str) -> None:
         """Stop it with its containers."""
@@ -144,7 +158,8 @@ class RemoteRuntime(RemoteImages):
         """Create a container; the values of its variables are bytes for CRI."""
         envs = [{"key": entry["key"], "value": entry["value"].encode()} for entry in config.get("envs", ())]
         request = {"pod_sandbox_id": sandbox_id, "config": {**config, "envs": envs}, "sandbox_config": sandbox_config}
-        return str(self._call("CreateContainer", request)["container_id"])
+        of = f"container {config.get('metadata', {}).get('name', '')!r}"
+        return str(self._told("CreateContainer", request, "container_id", "ContainerId", of))
 
     def start_container(self, container_id: str) -> None:
         """Start it."""
@@ -176,13 +191,17 @@ class RemoteRuntime(RemoteImages):
 
     def _sandbox_status(self, sandbox_id: str) -> SandboxStatus | None:
         try:
-            return sandbox_status(self._call("PodSandboxStatus", {"pod_sandbox_id": sandbox_id})["status"])
+            request = {"pod_sandbox_id": sandbox_id}
+            status = self._told("PodSandboxStatus", request, "status", "Status", f"sandbox {sandbox_id!r}")
+            return sandbox_status({**status, "id": sandbox_id})
         except ContainerNotFound:
             return None
 
     def _container_status(self, container_id: str, sandbox_id: str) -> ContainerStatus | None:
         try:
-            return container_status(self._call("ContainerStatus", {"container_id": container_id})["status"], sandbox_id)
+            request = {"container_id": container_id}
+            status = self._told("ContainerStatus", request, "status", "Status", f"container {container_id!r}")
+            return container_status({**status, "id": container_id}, sandbox_id)
         except ContainerNotFound:
             return None
 
@@ -242,17 +261,19 @@ class RemoteRuntime(RemoteImages):
         self, container_id: str, command: Sequence[str], *, stdin: bool, stdout: bool, stderr: bool, tty: bool
     ) -> str:
         """Return the URL that runs a command."""
-        request = {"container_id": container_id, "cmd": list(command), "tty": tty}
-        return str(self._call("Exec", {**request, "stdin": stdin, "stdout": stdout, "stderr": stderr})["url"])
+        request: dict[str, Any] = {"container_id": container_id, "cmd": list(command), "tty": tty}
+        request |= {"stdin": stdin, "stdout": stdout, "stderr": stderr}
+        return str(self._told("Exec", request, "url", "URL", f"exec in {container_id!r}"))
 
     def attach_url(self, container_id: str, *, stdin: bool, stdout: bool, stderr: bool, tty: bool) -> str:
         """Return the URL of a container's streams."""
         request = {"container_id": container_id, "stdin": stdin, "stdout": stdout, "stderr": stderr, "tty": tty}
-        return str(self._call("Attach", request)["url"])
+        return str(self._told("Attach", request, "url", "URL", f"attach to {container_id!r}"))
 
     def port_forward_url(self, sandbox_id: str, ports: Sequence[int]) -> str:
         """Return the URL of a sandbox's ports."""
-        return str(self._call("PortForward", {"pod_sandbox_id": sandbox_id, "port": list(ports)})["url"])
+        request = {"pod_sandbox_id": sandbox_id, "port": list(ports)}
+        return str(self._told("PortForward", request, "url", "URL", f"ports of {sandbox_id!r}"))
 
     def exec(self, container_id: str, command: Sequence[str], *, stdin: bool, tty: bool) -> Process:
         """Refuse: streams go through the runtime's URL."""
@@ -290,6 +311,7 @@ class RemoteRuntime(RemoteImages):
                 memory_bytes=_wrapped(stats, "memory", "working_set_bytes"),
             )
             for stats in self.container_stats()
+            if stats.get("attributes", {}).get("id")
         ]
 
     def container_events(self, notify: Callable[[str], None]) -> None:
