@@ -292,7 +292,7 @@ def test_no_call_waits_for_a_runtime_that_hangs(small, tmp_path, method):
     small.hook = lambda name: name == method and over.wait(30)
 
     try:
-        with pytest.raises(RuntimeFailed, match="(?i)deadline *exceeded"):
+        with pytest.raises(RuntimeFailed, match=r"(?i)deadline *exceeded"):
             CALLS[method](runtime)
     finally:
         over.set()
