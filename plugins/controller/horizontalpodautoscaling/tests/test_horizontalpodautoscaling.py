@@ -483,6 +483,17 @@ def test_a_refused_change_of_the_target_is_told():
     assert world.replicas() == 4
 
 
+def test_a_refused_status_is_told():
+    world = unsettled(CPU)
+    world.client.seed(POD_METRICS, metrics(0, "50m"), metrics(1, "50m"))
+    world.client.fail_next("update", "horizontalpodautoscalers", Forbidden("not you"))
+    world.informers.refresh()
+
+    world.controllers[0].drain()
+
+    assert world.told["FailedUpdateStatus"] == "not you"
+
+
 def measured(world, name, **labels):
     registry = CollectorRegistry()
     registry.register(world.plugins[0]._measures)

@@ -63,6 +63,10 @@ def metrics(*levels):
         pytest.param(
             5, 50, [100, 300, 500, 250, 250], ["ready"] * 5 + ["failed"] * 2, (3, 28, 280), id="down, failed ones"
         ),
+        pytest.param(5, 50, [100], ["ready"] + ["pending"] * 4, (1, 10, 100), id="down, pending ones"),
+        pytest.param(
+            5, 50, [100, 300, 500, 250, 250], ["ready"] * 5 + ["going"] * 2, (3, 28, 280), id="down, going ones"
+        ),
         pytest.param(4, 100, [400, 95, None, None], [], (3, 24, 247), id="down, missing ones are busy"),
         pytest.param(2, 100, [1000, None], [], (2, 100, 1000), id="missing, as wanted"),
         pytest.param(2, 100, [1900, None], [], (2, 190, 1900), id="missing, up: idle"),
@@ -91,6 +95,16 @@ def test_about_as_wanted_is_as_wanted():
     result = calculator(pods).utilization_replicas(3, 100, "cpu", metrics(1010, 1030, 1020))
 
     assert (result.replicas, result.utilization, result.value) == (3, 102, 1020)
+
+
+@pytest.mark.parametrize(("target", "expected"), [(56, 9), (55, 10)], ids=["just outside", "just within"])
+def test_the_tolerance_is_exact(target, expected):
+    requests = ["400m", "200m", "310m", "290m", "302m", "298m", "301m", "299m", "300m", "300m"]
+    pods = [pod(index, request=request) for index, request in enumerate(requests)]
+
+    result = calculator(pods).utilization_replicas(10, target, "cpu", metrics(*[150] * 10))
+
+    assert (result.replicas, result.utilization, result.value) == (expected, 50, 150)
 
 
 def test_metrics_of_unknown_pods_do_not_count_in_the_share():
@@ -162,6 +176,7 @@ def test_a_value_that_all_share(current, target, value, hows, expected):
         pytest.param(5, 2000, 6000, (3, 1200), id="down"),
         pytest.param(5, 2867, 8600, (3, 1720), id="down, rounded"),
         pytest.param(3, 2900, 8600, (3, 2867), id="about as wanted"),
+        pytest.param(4, 5000, 20166, (4, 5042), id="about as wanted, rounded"),
     ],
 )
 def test_a_value_for_each(replicas, target, value, expected):
@@ -187,10 +202,15 @@ def starting(*, started, since, ready, timestamp, window=60.0):
         ({"started": 600, "since": 590, "ready": "False", "timestamp": 30}, False),
         ({"started": 600, "since": 400, "ready": "False", "timestamp": 30}, True),
         ({"started": 600, "since": 590, "ready": "True", "timestamp": 30}, True),
+        ({"started": 60, "since": 30, "ready": "True", "timestamp": 0, "window": 30.0}, True),
+        ({"started": 60, "since": 30, "ready": "True", "timestamp": 0, "window": 60.0}, False),
+        ({"started": 600, "since": 571, "ready": "False", "timestamp": 30}, False),
+        ({"started": 600, "since": 540, "ready": "False", "timestamp": 30}, True),
     ],
     ids=[
         "starting, ready for a whole sample", "starting, ready within the sample", "starting, not ready",
         "never ready", "no longer ready", "ready",
+        "ready for just a sample", "ready for half a sample", "unready within the delay", "unready after the delay",
     ],
 )  # fmt: skip
 def test_the_cpu_of_a_start_does_not_count(facts, counts):

@@ -233,7 +233,11 @@ class Horizontalpodautoscaling(Plugin):
     def _write(self, autoscaler: Object, status: Object) -> None:
         if status != (autoscaler.get("status") or {}):
             changed = {**autoscaler, "status": status}
-            self.client.update(AUTOSCALERS, changed, namespace_of(autoscaler), subresource="status")
+            try:
+                self.client.update(AUTOSCALERS, changed, namespace_of(autoscaler), subresource="status")
+            except ApiError as error:
+                self._recorder.event(autoscaler, "Warning", "FailedUpdateStatus", str(error))
+                raise
 
 
 __all__ = ["AUTOSCALERS", "POD_METRICS", "Horizontalpodautoscaling", "Settings"]

@@ -166,7 +166,7 @@ def _up_limit(current: int, rules: Object, changed: Sequence[tuple[float, int]],
     limits: list[int] = []
     for policy in rules["policies"]:
         begin = _start(current, changed, now - policy["periodSeconds"])
-        share = math.ceil(round(begin * (1 + policy["value"] / 100), 9))
+        share = math.ceil(begin * (1 + policy["value"] / 100))
         limits.append(begin + policy["value"] if policy["type"] == "Pods" else share)
     return min(limits) if rules["selectPolicy"] == "Min" else max(limits)
 
@@ -177,6 +177,6 @@ def _down_limit(current: int, rules: Object, changed: Sequence[tuple[float, int]
     limits: list[int] = []
     for policy in rules["policies"]:
         begin = _start(current, changed, now - policy["periodSeconds"])
-        share = int(round(begin * (1 - policy["value"] / 100), 9))
+        share = int(begin * (1 - policy["value"] / 100))
         limits.append(begin - policy["value"] if policy["type"] == "Pods" else share)
     return max(limits) if rules["selectPolicy"] == "Min" else min(limits)
