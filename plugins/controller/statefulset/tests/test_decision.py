@@ -6,7 +6,7 @@ import pytest
 from hyperkube_controller.statefulset.decision import CreatePod, DeletePod, decide
 from hyperkube_controller.statefulset.observed import Observed
 from hyperkube_controller.statefulset.pods import ordinal_of, revision_for
-from hyperkube_controller.statefulset.rolling_update import max_unavailable
+from hyperkube_controller.statefulset.rolling_update import max_unavailable, outdated
 from hyperkube_controller.statefulset.status import status_of
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
@@ -159,6 +159,55 @@ def test_with_the_gate_as_many_are_replaced_as_may_be_unavailable(spec, seen, up
     assert decided(stateful_set(**spec), pods(*seen), gate=True)[2] == updated
 
 
+STALE = ("old:ready", "old:unready", "old:going", "old:fresh")
+
+
+@pytest.mark.parametrize(
+    ("policy", "most", "partition", "seen", "updated"),
+    [
+        # R: ready, U: unready, G: being deleted, F: ready just now; all of the old revision.
+        pytest.param("Parallel", 1, 0, "U", "0", id="the only one"),
+        pytest.param("Parallel", 1, 0, "RRU", "2", id="the last one of three"),
+        pytest.param("Parallel", 2, 0, "RRRUU", "43", id="both that are unready"),
+        pytest.param("Ordered", 1, 0, "U", "", id="ordered: the only one counts"),
+        pytest.param("Ordered", 1, 0, "RRU", "", id="ordered: the last one counts"),
+        pytest.param("Ordered", 2, 0, "RRRRU", "4", id="ordered: one counts"),
+        pytest.param("Parallel", 1, 0, "RRG", "", id="one that goes already counts"),
+        pytest.param("Ordered", 1, 0, "RRG", "", id="ordered: one that goes already"),
+        pytest.param("Parallel", 3, 0, "RRRUG", "32", id="one unready, one that goes, one more"),
+        pytest.param("Parallel", 3, 0, "RRRGU", "42", id="the other way around"),
+        pytest.param("Ordered", 3, 0, "RRRUG", "3", id="ordered: one unready, one that goes"),
+        pytest.param("Ordered", 3, 0, "RRRGU", "4", id="ordered: the other way around"),
+        pytest.param("Parallel", 1, 0, "RRF", "2", id="one that is not available yet"),
+        pytest.param("Ordered", 1, 0, "RRF", "", id="ordered: one that is not available yet"),
+        pytest.param("Parallel", 1, 2, "RRRRU", "4", id="partition: the last one"),
+        pytest.param("Parallel", 1, 2, "RRURR", "2", id="partition: the one at it, no other"),
+        pytest.param("Parallel", 1, 2, "RURRR", "", id="partition: one below it counts"),
+        pytest.param("Ordered", 1, 2, "RRRRU", "", id="ordered, partition: the last one counts"),
+        pytest.param("Parallel", 2, 3, "RRRUU", "43", id="partition: both above it"),
+        pytest.param("Parallel", 2, 3, "RURRU", "4", id="partition: one below, one above"),
+        pytest.param("Parallel", 2, 0, "UURR", "10", id="the first ones go, good ones stay"),
+        pytest.param("Parallel", 3, 0, "UURRR", "104", id="the first ones, then one good one"),
+        *(
+            pytest.param("Ordered", 2, 3, "".join("G" if each in going else "R" for each in range(6)), rest, id=f"going: {going}")
+            for going, rest in [
+                ((), "54"), ((5,), "4"), ((3,), "5"), ((4,), "5"), ((5, 4), ""), ((5, 3), ""), ((4, 3), ""),
+                ((5, 4, 3), ""), ((2,), "5"), ((1,), "5"),
+            ]
+        ),
+    ],
+)  # fmt: skip
+def test_with_the_gate_old_pods_that_are_unavailable(policy, most, partition, seen, updated):
+    owner = stateful_set(
+        len(seen), **rolling(partition, maxUnavailable=most), podManagementPolicy=policy, minReadySeconds=30
+    )
+    words = dict(zip("RUGF", STALE, strict=True))
+
+    replaced = outdated(observed(owner, made := pods(*(words[each] for each in seen)), gate=True), made)
+
+    assert "".join(each["metadata"]["name"][-1] for each in replaced) == updated
+
+
 @pytest.mark.parametrize(
     ("limit", "replicas", "expected"),
     [(None, 5, 1), (2, 5, 2), ("10%", 5, 1), ("50%", 5, 2), ("100%", 5, 5), ("1%", 50, 1)],
@@ -187,7 +236,8 @@ def test_of_which_revision_a_new_pod_is(spec, current_replicas, ordinal, expecte
 
 
 @pytest.mark.parametrize(
-    ("name", "expected"), [("db-0", 0), ("db-12", 12), ("db", -1), ("db-", -1), ("x-db-1", -1), ("db-1x", -1)]
+    ("name", "expected"),
+    [("db-0", 0), ("db-12", 12), ("db", -1), ("db-", -1), ("x-db-1", -1), ("db-1x", -1), ("db-99999999999", -1)],
 )
 def test_the_ordinal_is_the_number_at_the_end_of_the_name(name, expected):
     assert ordinal_of(stateful_set(), {"metadata": {"name": name}}) == expected

@@ -103,9 +103,8 @@ class Statefulset(Plugin):
             most = max_unavailable(stateful_set, len(ordinals(stateful_set)))
             self._metrics.measured(stateful_set, most=most, unavailable=decision.unavailable)
         failures, replaced = self._act(observed, decision)
-        self._write_status(key, stateful_set, status_of(observed, collisions, replaced))
-        live = {name_of(current), name_of(update), *(revision_of(pod) for pod in pods)}
-        perform(self.client, None, truncate_history(stateful_set, revisions, live))
+        status = status_of(observed, collisions, replaced)
+        failures = [*failures, *self._record(key, observed, status, revisions)]
         if failures:
             raise failures[0]
         if decision.stale_claim:
@@ -146,6 +145,22 @@ class Statefulset(Plugin):
             if late:
                 break
         return late
+
+    def _record(
+        self, key: str, observed: Observed, status: dict[str, Any], revisions: Sequence[Object]
+    ) -> list[Failure]:
+        """Write the status and keep the history short, whatever else failed; return what failed of it."""
+        live = {name_of(observed.current), name_of(observed.update), *(revision_of(pod) for pod in observed.pods)}
+        failures: list[Failure] = []
+        try:
+            self._write_status(key, observed.stateful_set, status)
+        except (ApiError, OSError) as failure:
+            failures.append(failure)
+        try:
+            perform(self.client, None, truncate_history(observed.stateful_set, revisions, live))
+        except (ApiError, OSError) as failure:
+            failures.append(failure)
+        return failures
 
     def _write_status(self, key: str, stateful_set: Object, status: dict[str, Any]) -> None:
         changed = workloads.merged_status(stateful_set, status)

@@ -13,7 +13,7 @@ from hyperkube_controller.statefulset.claims import (
     update_claim_owners,
 )
 from hyperkube_controller.statefulset.decision import CreateClaims, CreatePod, DeletePod, Step, UpdateClaimOwners
-from hyperkube_controller.statefulset.pods import ordinals
+from hyperkube_controller.statefulset.pods import conformed, ordinals
 
 from hyperkube.client.actions import Delete, delete
 from hyperkube.client.client import Client
@@ -21,8 +21,11 @@ from hyperkube.client.events import EventRecorder
 from hyperkube.client.informer import Informer
 from hyperkube.client.reconcile import NotYet
 from hyperkube.kinds.resources import PERSISTENT_VOLUME_CLAIMS, PODS
-from hyperkube.machinery.errors import AlreadyExists, ApiError
+from hyperkube.machinery.errors import AlreadyExists, ApiError, Conflict
 from hyperkube.machinery.objects import Object, is_being_deleted, name_of, namespace_of
+
+_ATTEMPTS = 4
+"""Writes of a pod before a conflict counts as a failure."""
 
 
 class StatefulPodControl:
@@ -80,24 +83,53 @@ class StatefulPodControl:
         self._update_claims_for_retention_policy(stateful_set, step.ordinal, pod)
         self._record("create", stateful_set, pod)
 
-    def _update(self, stateful_set: Object, ordinal: int, pod: Object, conformed: Object) -> None:
+    def _update(self, stateful_set: Object, ordinal: int, pod: Object, changed: Object) -> None:
         try:
-            if conformed is not pod:
+            if changed is not pod:
                 self._create_claims(stateful_set, ordinal, pod)
             self._update_claims_for_retention_policy(stateful_set, ordinal, pod)
-            self._client.update(PODS, conformed, namespace_of(pod))
+            self._update_pod(stateful_set, changed)
         except (ApiError, OSError, NotYet) as error:
             self._record("update", stateful_set, pod, error)
             raise
         self._record("update", stateful_set, pod)
 
+    def _update_pod(self, stateful_set: Object, pod: Object) -> None:
+        """Write the pod; when somebody else wrote it meanwhile, give what there is now its identity."""
+        for _ in range(_ATTEMPTS - 1):
+            try:
+                self._client.update(PODS, pod, namespace_of(pod))
+            except Conflict:
+                fresh = conformed(stateful_set, self._client.get(PODS, name_of(pod), namespace_of(pod)))
+                if fresh is None:
+                    return
+                pod = fresh
+            else:
+                return
+        self._client.update(PODS, pod, namespace_of(pod))
+
     def _create_claims(self, stateful_set: Object, ordinal: int, pod: Object) -> None:
+        """Create all claims that are missing.
+
+        Raises:
+            NotYet: some are being deleted.
+            ApiError: some were refused.
+        """
+        problems: list[str] = []
+        refused = False
         for claim in claims_of(stateful_set, ordinal):
             known = self._claims.get(namespace_of(claim), name_of(claim))
             if known is None:
-                self._create_claim(stateful_set, pod, claim)
+                try:
+                    self._create_claim(stateful_set, pod, claim)
+                except (ApiError, OSError) as error:
+                    refused = True
+                    problems.append(f"failed to create PVC {name_of(claim)}: {error}")
             elif is_being_deleted(known):
-                raise NotYet(f"pvc {name_of(claim)} is being deleted")
+                problems.append(f"pvc {name_of(claim)} is being deleted")
+        if problems:
+            text = problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"
+            raise ApiError(text) if refused else NotYet(text)
 
     def _create_claim(self, stateful_set: Object, pod: Object, claim: Object) -> None:
         about = f"Pod {name_of(pod)} in StatefulSet {name_of(stateful_set)}"

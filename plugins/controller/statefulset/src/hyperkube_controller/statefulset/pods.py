@@ -12,13 +12,15 @@ from hyperkube.kinds import workloads
 from hyperkube.kinds.pods import spec_of
 from hyperkube.machinery.objects import Object, labels_of, name_of
 
+_MAX_ORDINAL = 2**31 - 1
 POD_NAME_LABEL, POD_INDEX_LABEL = "statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index"
 
 
 def ordinal_of(stateful_set: Object, pod: Object) -> int:
     """Return the number at the end of the pod's name, or -1 when the name is not the set's."""
     parent, _, number = name_of(pod).rpartition("-")
-    return int(number) if parent == name_of(stateful_set) and number.isascii() and number.isdecimal() else -1
+    is_member = parent == name_of(stateful_set) and number.isascii() and number.isdecimal()
+    return int(number) if is_member and int(number) <= _MAX_ORDINAL else -1
 
 
 def ordinals(stateful_set: Object) -> range:
