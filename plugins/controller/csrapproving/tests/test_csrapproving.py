@@ -8,7 +8,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
-from hyperkube_controller.csrapproving import Csrapproving
+from hyperkube_controller.csrapproving import Csrapproving, permissions
 
 from hyperkube.kinds.resources import CERTIFICATE_SIGNING_REQUESTS, SUBJECT_ACCESS_REVIEWS
 from hyperkube.testing.contracts.controller import ControllerContract
@@ -17,19 +17,25 @@ from hyperkube.testing.controller_rig import ControllerRig
 NODE = "system:node:n"
 
 
-def csr(username=NODE, signer="kubernetes.io/kube-apiserver-client-kubelet", usage="client auth"):
-    subject = x509.Name(
-        [x509.NameAttribute(NameOID.ORGANIZATION_NAME, "system:nodes"), x509.NameAttribute(NameOID.COMMON_NAME, NODE)]
-    )
-    key = ec.generate_private_key(ec.SECP256R1())
-    pem = x509.CertificateSigningRequestBuilder().subject_name(subject).sign(key, SHA256()).public_bytes(Encoding.PEM)
+KEY = ec.generate_private_key(ec.SECP256R1())
+SIGNER = "kubernetes.io/kube-apiserver-client-kubelet"
+USAGES = ("digital signature", "client auth")
+
+
+def csr(username=NODE, signer=SIGNER, usages=USAGES, *, name=NODE, groups=("system:nodes",), dns=""):
+    parts = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in groups]
+    parts.append(x509.NameAttribute(NameOID.COMMON_NAME, name))
+    builder = x509.CertificateSigningRequestBuilder().subject_name(x509.Name(parts))
+    if dns:
+        builder = builder.add_extension(x509.SubjectAlternativeName([x509.DNSName(dns)]), critical=False)
+    pem = builder.sign(KEY, SHA256()).public_bytes(Encoding.PEM)
     return {
         "kind": "CertificateSigningRequest",
         "metadata": {"name": "r"},
         "spec": {
             "request": b64encode(pem).decode(),
             "signerName": signer,
-            "usages": ["digital signature", usage],
+            "usages": list(usages),
             "username": username,
             "groups": ["system:nodes"],
         },
@@ -98,7 +104,7 @@ def test_who_may_not_waits_for_people():
     "other",
     [
         csr(signer="kubernetes.io/kube-apiserver-client"),
-        csr(usage="server auth"),
+        csr(usages=["digital signature", "server auth"]),
         {**csr(), "spec": {**csr()["spec"], "request": "AAAA"}},
         {**csr(), "status": {"conditions": [{"type": "Denied", "status": "True"}]}},
     ],
@@ -109,3 +115,39 @@ def test_what_is_not_ours_is_left_alone(other):
 
     assert asked == []
     assert conditions(rig) == other.get("status", {}).get("conditions", [])
+
+
+ENCIPHERS = (*USAGES, "key encipherment")
+
+
+@pytest.mark.parametrize(
+    ("given", "recognized"),
+    [
+        (csr(usages=ENCIPHERS), ["selfnodeclient", "nodeclient"]),
+        (csr(), ["selfnodeclient", "nodeclient"]),
+        (csr(usages=()), []),
+        (csr(usages=("key encipherment", "digital signature")), []),
+        (csr(usages=("key encipherment", "digital signature", "server auth")), []),
+        (csr(usages=(*ENCIPHERS, "server auth")), []),
+        (csr(name="mike", username="mike"), []),
+        (csr(groups=()), []),
+        (csr(groups=("system:master",)), []),
+        (csr(groups=("system:nodes", "system:masters")), []),
+        (csr(dns="n"), []),
+        (csr("joe"), ["nodeclient"]),
+        (csr(name="system:node:bar"), ["nodeclient"]),
+    ],
+)
+def test_which_requests_are_recognized(given, recognized):
+    assert permissions(given) == recognized
+
+
+def test_a_request_that_was_not_approved_is_asked_for_again_at_a_growing_distance():
+    rig, asked = run(csr("joe"))
+
+    rig.advance(1)
+    soon = len(asked)
+    rig.advance(600)
+
+    assert 1 < soon < len(asked)
+    assert {spec["resourceAttributes"]["subresource"] for spec in asked} == {"nodeclient"}

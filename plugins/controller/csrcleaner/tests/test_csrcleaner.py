@@ -1,12 +1,15 @@
 """The csrcleaner controller: a request goes when it is of no more use, not before."""
 
 from base64 import b64encode
+from datetime import timedelta
 
 import pytest
-from hyperkube_controller.csrcleaner import Csrcleaner
+from hyperkube_controller.csrcleaner import Csrcleaner, decide
 from hyperkube_lib.serving.certificates import issue, make_ca
 
+from hyperkube.client.actions import Delete
 from hyperkube.kinds.resources import CERTIFICATE_SIGNING_REQUESTS
+from hyperkube.machinery.times import format_time
 from hyperkube.testing.contracts.controller import ControllerContract
 from hyperkube.testing.controller_rig import ControllerRig
 
@@ -75,3 +78,42 @@ def test_one_that_was_approved_or_looked_at_waits(condition):
     rig.advance(100 * HOUR)
 
     assert rig.client.objects(CERTIFICATE_SIGNING_REQUESTS)
+
+
+def aged(*rows, certificate=b"", created=1):
+    """Return a request made so many minutes ago; rows are (condition, minutes ago)."""
+    conditions = [{"type": kind, "status": "True", "lastUpdateTime": minutes_ago(age)} for kind, age in rows]
+    given = csr(certificate=certificate)
+    return {
+        **given,
+        "metadata": {"name": "r", "creationTimestamp": minutes_ago(created)},
+        "status": {**given["status"], "conditions": conditions},
+    }
+
+
+def minutes_ago(minutes):
+    return format_time(ControllerRig().clock.now() - timedelta(minutes=minutes))
+
+
+OLD, YOUNG, DAY = 120, 50, 24 * 60
+
+
+@pytest.mark.parametrize(
+    ("given", "goes"),
+    [
+        (aged(("Approved", YOUNG), certificate=b"good"), False),
+        (aged(("Approved", YOUNG)), False),
+        (aged(("Approved", OLD)), False),
+        (aged(("Approved", OLD), certificate=b"good"), True),
+        (aged(("Denied", YOUNG)), False),
+        (aged(("Denied", OLD)), True),
+        (aged(("Approved", OLD), ("Failed", YOUNG)), False),
+        (aged(("Approved", OLD), ("Failed", OLD)), True),
+        (aged(created=5 * 60), False),
+        (aged(created=DAY + 60), True),
+    ],
+)
+def test_which_requests_go_at_once(given, goes):
+    actions = decide(given, ControllerRig().clock.now())
+
+    assert any(isinstance(action, Delete) for action in actions) is goes
