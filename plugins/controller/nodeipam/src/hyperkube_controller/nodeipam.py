@@ -2,7 +2,7 @@
 
 What nodes have is the truth; beside it only what is on its way to them is kept. Ranges are given in turn, so that one
 that became free is not another node's at once, while peers may still know it.
-Source: kubernetes ``pkg/controller/nodeipam/ipam/range_allocator.go``, ``cidrset/cidr_set.go``.
+Source: kubernetes ``pkg/controller/nodeipam/ipam/range_allocator.go``, ``cidrset/cidr_set.go``, ``cidrset/metrics.go``.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from ipaddress import IPv4Network, IPv6Network, ip_network
+
+from hyperkube_lib.controller_metrics import ControllerMetrics
 
 from hyperkube.client.actions import Emit, Patch, perform
 from hyperkube.client.events import EventRecorder
@@ -19,12 +21,13 @@ from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds.resources import NODES
 from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import ApiError, Conflict, NotFound, UsageError
+from hyperkube.machinery.metric_families import Counter, Gauge, Histogram, growing
 from hyperkube.machinery.objects import Object, is_being_deleted, metadata, name_of
 from hyperkube.plugin import Plugin
 
 Network = IPv4Network | IPv6Network
 MASKS = {4: 24, 6: 64}
-MAX_MASK_DIFFERENCE = 16
+MAX_IPV6_MASK_DIFFERENCE = 16
 RANGE_ALLOCATOR = "RangeAllocator"
 
 
@@ -34,27 +37,57 @@ def ranges_of(node: Object) -> list[str]:
     return list(spec.get("podCIDRs") or ([spec["podCIDR"]] if spec.get("podCIDR") else []))
 
 
+class CidrMetrics:
+    """What became of the parts of each range of the cluster, in upstream's names (one is misspelt there)."""
+
+    def __init__(self) -> None:
+        labels = ("clusterCIDR",)
+        prefix = "node_ipam_controller"
+        self.allocations = Counter(
+            f"{prefix}_cidrset_cidrs_allocations_total", "Counter measuring total number of CIDR allocations.", labels
+        )
+        self.releases = Counter(
+            f"{prefix}_cidrset_cidrs_releases_total", "Counter measuring total number of CIDR releases.", labels
+        )
+        self.most = Gauge(f"{prefix}_cirdset_max_cidrs", "Maximum number of CIDRs that can be allocated.", labels)
+        self.usage = Gauge(f"{prefix}_cidrset_usage_cidrs", "Gauge measuring percentage of allocated CIDRs.", labels)
+        self.tries = Histogram(
+            f"{prefix}_cidrset_allocation_tries_per_request",
+            "Number of endpoints added on each Service sync",
+            growing(1, 5, 5),
+            labels,
+        )
+        self.all = ControllerMetrics(self.allocations, self.releases, self.most, self.usage, self.tries)
+
+
 class CidrSet:
     """The parts of one range of the cluster, and which of them are taken; thread-safe."""
 
-    def __init__(self, cluster: Network, mask: int) -> None:
+    def __init__(self, cluster: Network, mask: int, metrics: CidrMetrics | None = None) -> None:
         self.cluster = cluster
+        self._metrics = metrics or CidrMetrics()
+        self._label = (str(cluster),)
         self._mask = mask
         self._shift = cluster.max_prefixlen - mask
         self._count = 1 << (mask - cluster.prefixlen)
         self._taken: set[int] = set()
         self._next = 0
         self._lock = threading.Lock()
+        self._metrics.all.set(self._metrics.most, self._count, self._label)
 
     def occupy(self, network: Network) -> None:
         """Take all parts that a range overlaps; one outside is no concern of this set."""
         with self._lock:
+            before = len(self._taken)
             self._taken.update(self._parts(network))
+            self._count_changes(before)
 
     def release(self, network: Network) -> None:
         """Give back all parts that a range overlaps."""
         with self._lock:
+            before = len(self._taken)
             self._taken.difference_update(self._parts(network))
+            self._count_changes(before)
 
     def allocate_next(self) -> Network | None:
         """Take the next free part after the one that was given last; None if there is none."""
@@ -62,10 +95,19 @@ class CidrSet:
             for step in range(self._count):
                 index = (self._next + step) % self._count
                 if index not in self._taken:
+                    before = len(self._taken)
                     self._taken.add(index)
                     self._next = (index + 1) % self._count
+                    self._count_changes(before)
+                    self._metrics.all.observe(self._metrics.tries, step, self._label)
                     return self._part(index)
         return None
+
+    def _count_changes(self, before: int) -> None:
+        metrics = self._metrics.all
+        metrics.add(self._metrics.allocations, self._label, len(self._taken) - before)
+        metrics.add(self._metrics.releases, self._label, before - len(self._taken))
+        metrics.set(self._metrics.usage, len(self._taken) / self._count, self._label)
 
     def _part(self, index: int) -> Network:
         first = int(self.cluster.network_address) + (index << self._shift)
@@ -113,7 +155,9 @@ class Nodeipam(Plugin):
             raise UsageError(
                 f"--cidr-allocator-type: invalid CIDR allocator type: {wrong!r} (there is {RANGE_ALLOCATOR})"
             )
-        self._sets = _cidr_sets(settings)
+        metrics = CidrMetrics()
+        metrics.all.register(self.context)
+        self._sets = _cidr_sets(settings, metrics)
         self._occupy(text for text in settings.service_cluster_ip_range.split(",") if text)
         self._known = False
         self._held: dict[str, list[str]] = {}
@@ -176,7 +220,7 @@ class Nodeipam(Plugin):
             raise
 
 
-def _cidr_sets(settings: Settings) -> list[CidrSet]:
+def _cidr_sets(settings: Settings, metrics: CidrMetrics) -> list[CidrSet]:
     """Return the ranges of the cluster, one of each family.
 
     Raises:
@@ -189,7 +233,7 @@ def _cidr_sets(settings: Settings) -> list[CidrSet]:
     if len(clusters) > len({each.version for each in clusters}):
         raise UsageError(f"--cluster-cidr: expected one range, or two of different families, not {texts!r}")
     masks = _masks(settings, [each.version for each in clusters])
-    return [_cidr_set(each, masks[each.version]) for each in clusters]
+    return [_cidr_set(each, masks[each.version], metrics) for each in clusters]
 
 
 def _masks(settings: Settings, families: Sequence[int]) -> Mapping[int, int]:
@@ -214,10 +258,10 @@ def _masks(settings: Settings, families: Sequence[int]) -> Mapping[int, int]:
     return {family: both or special[family] or MASKS[family] for family in families}
 
 
-def _cidr_set(cluster: Network, mask: int) -> CidrSet:
+def _cidr_set(cluster: Network, mask: int, metrics: CidrMetrics) -> CidrSet:
     if not cluster.prefixlen <= mask <= cluster.max_prefixlen:
         raise UsageError(f"node mask /{mask} does not fit into --cluster-cidr {str(cluster)!r}")
-    if mask - cluster.prefixlen > MAX_MASK_DIFFERENCE:
-        most = cluster.prefixlen + MAX_MASK_DIFFERENCE
+    if cluster.version == 6 and mask - cluster.prefixlen > MAX_IPV6_MASK_DIFFERENCE:
+        most = cluster.prefixlen + MAX_IPV6_MASK_DIFFERENCE
         raise UsageError(f"node mask /{mask} makes too many parts of --cluster-cidr {str(cluster)!r}: at most /{most}")
-    return CidrSet(cluster, mask)
+    return CidrSet(cluster, mask, metrics)

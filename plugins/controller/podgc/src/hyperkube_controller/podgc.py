@@ -39,6 +39,13 @@ def node_of(pod: Object) -> str:
     return str((pod.get("spec") or {}).get("nodeName", ""))
 
 
+def only_finalizers_hold(pod: Object) -> bool:
+    """Tell whether a pod has ended and its deletion at once was accepted: deleting it again would change nothing."""
+    meta = metadata(pod)
+    going = is_being_deleted(pod) and meta.get("deletionGracePeriodSeconds") == 0
+    return going and bool(meta.get("finalizers")) and is_terminal(pod)
+
+
 @dataclass(frozen=True, slots=True)
 class Collected:
     """A pod that goes: what does that, and why, as metrics have it."""
@@ -61,17 +68,17 @@ def decide(
         now: the time.
     """
     found: list[Collected] = []
-    for pod in pods:
+    waiting = [pod for pod in pods if not only_finalizers_hold(pod)]
+    for pod in waiting:
         if node_of(pod) in gone_nodes:
             found.append(Collected(pod, "orphaned", _end(pod, "PodGC: node no longer exists", now)))
         elif is_being_deleted(pod) and not node_of(pod):
             found.append(Collected(pod, "unscheduled", _end(pod, "", now)))
         elif is_being_deleted(pod) and node_of(pod) in dead_nodes:
             found.append(Collected(pod, "out-of-service", _end(pod, "", now)))
-    ended = [pod for pod in pods if is_terminal(pod)]
-    if threshold and len(ended) > threshold:
-        ended.sort(key=_deletion_order)
-        oldest = ended[: len(ended) - threshold]
+    excess = sum(map(is_terminal, pods)) - threshold
+    if threshold and excess > 0:
+        oldest = sorted(filter(is_terminal, waiting), key=_deletion_order)[:excess]
         found += [Collected(pod, "terminated", [Delete.of(PODS, pod, _NOW)]) for pod in oldest]
     return found
 
