@@ -10,33 +10,50 @@ from datetime import datetime, timedelta
 from hyperkube_lib.controller_metrics import ControllerMetrics
 
 from hyperkube.client.actions import Action, Again, Delete, perform
-from hyperkube.client.reconcile import ReconcileLoop
+from hyperkube.client.reconcile import NotYet, ReconcileLoop
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds.resources import JOBS
 from hyperkube.machinery.errors import NotFound
 from hyperkube.machinery.metric_families import Histogram, growing
-from hyperkube.machinery.objects import Object, is_being_deleted, split_key
+from hyperkube.machinery.objects import Object, is_being_deleted, key_of, split_key
 from hyperkube.machinery.times import parse_time
 from hyperkube.plugin import Plugin
 
 
-def finished_at(job: Object) -> datetime | None:
-    """Return when the job got its Complete or Failed condition, or None while it runs."""
+def _end(job: Object) -> Object | None:
+    """Return the job's condition Complete or Failed, or None while it runs."""
     for entry in (job.get("status") or {}).get("conditions") or []:
         if entry.get("type") in {"Complete", "Failed"} and entry.get("status") == "True":
-            return parse_time(entry["lastTransitionTime"])
+            return dict(entry)
     return None
 
 
+def needs_cleanup(job: Object) -> bool:
+    """Tell whether the job has ended and is to be deleted some time after that."""
+    return (job.get("spec") or {}).get("ttlSecondsAfterFinished") is not None and _end(job) is not None
+
+
 def due_at(job: Object) -> datetime | None:
-    """Return when the job is to be deleted, or None if it is not."""
-    seconds, ended = (job.get("spec") or {}).get("ttlSecondsAfterFinished"), finished_at(job)
-    return None if seconds is None or ended is None else ended + timedelta(seconds=seconds)
+    """Return when the job is to be deleted, or None if it is not.
+
+    Raises:
+        NotYet: the job has ended, but does not say when.
+    """
+    end = _end(job)
+    if end is None or not needs_cleanup(job):
+        return None
+    if not end.get("lastTransitionTime"):
+        raise NotYet(f"unable to find the time when the Job {key_of(job)} finished")
+    return parse_time(end["lastTransitionTime"]) + timedelta(seconds=job["spec"]["ttlSecondsAfterFinished"])
 
 
 def decide(job: Object, now: datetime) -> list[Action]:
-    """Return the deletion of a job whose time is over, or when to look again."""
+    """Return the deletion of a job whose time is over, or when to look again.
+
+    Raises:
+        NotYet: the job has ended, but does not say when.
+    """
     due = due_at(job)
     if due is None or is_being_deleted(job):
         return []
@@ -63,7 +80,7 @@ class TtlAfterFinished(Plugin):
         loop = ReconcileLoop(self.context.name, self._sync, clock=self.context.clock, logger=self.context.logger)
 
         def seen(job: Object) -> None:
-            if due_at(job) is not None:
+            if needs_cleanup(job) and not is_being_deleted(job):
                 loop.enqueue(job)
 
         self._jobs.add_handler(seen, lambda _old, new: seen(new))

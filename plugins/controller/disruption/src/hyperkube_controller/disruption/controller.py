@@ -6,6 +6,8 @@ Source: kubernetes ``pkg/controller/disruption/disruption.go``.
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from hyperkube_controller.disruption.decision import (
     Observed,
     Scale,
@@ -31,7 +33,8 @@ from hyperkube.kinds.resources import (
     REPLICATION_CONTROLLERS,
     STATEFUL_SETS,
 )
-from hyperkube.machinery.labels import from_label_selector
+from hyperkube.machinery.errors import ApiError, Conflict
+from hyperkube.machinery.labels import Selector, SelectorError, from_label_selector
 from hyperkube.machinery.objects import Object, key_of, labels_of, name_of, namespace_of, split_key
 from hyperkube.plugin import Plugin
 
@@ -69,11 +72,7 @@ class Disruption(Plugin):
     def _pod_seen(self, pod: Object) -> None:
         if stale_disruption(pod, self.context.clock.now()) is not None:
             self._loop.queue.add(_STALE + key_of(pod))
-        chosen = [
-            budget
-            for budget in self._budgets.list(namespace_of(pod))
-            if from_label_selector((budget.get("spec") or {}).get("selector")).matches(labels_of(pod))
-        ]
+        chosen = [budget for budget in self._budgets.list(namespace_of(pod)) if _selects(budget, pod)]
         if len(chosen) > 1:
             # Eviction refuses the pod; each budget counts it all the same.
             about = f'Pod "{namespace_of(pod)}"/"{name_of(pod)}" matches multiple PodDisruptionBudgets.'
@@ -99,14 +98,34 @@ class Disruption(Plugin):
         if budget is None:
             return None
         now = self.context.clock.now()
-        selector = from_label_selector((budget.get("spec") or {}).get("selector"))
+        try:
+            return self._try_sync(budget, now)
+        except Conflict:
+            raise  # somebody charged the budget meanwhile: what was computed is no longer true
+        except (ApiError, NoScale, SelectorError) as error:
+            # Nothing may go as long as it is not known how many may.
+            return perform(self.client, self._recorder, fail_safe(budget, str(error), now))
+
+    def _try_sync(self, budget: Object, now: datetime) -> float | None:
+        """Bring the status up to date.
+
+        Raises:
+            SelectorError: the budget's selector is none.
+            NoScale: how many pods there should be is not known.
+            ApiError: the status was refused.
+        """
+        try:
+            selector = _selector_of(budget)
+        except SelectorError as error:
+            self._recorder.event(budget, "Warning", "NoPods", f"Failed to get pods: {error}")
+            raise
         pods = [pod for pod in self._pods.list(namespace_of(budget)) if selector.matches(labels_of(pod))]
         try:
             scale = self._scales.expected(pods) if counts_controllers(budget) else Scale()
         except NoScale as error:
             text = f"Failed to calculate the number of expected pods: {error}"
             self._recorder.event(budget, "Warning", "CalculateExpectedPodCountFailed", text)
-            return perform(self.client, self._recorder, fail_safe(budget, str(error), now))
+            raise
         return perform(self.client, self._recorder, decide(Observed(budget, pods, scale, now)))
 
     def _sync_stale(self, key: str) -> float | None:
@@ -119,3 +138,15 @@ class Disruption(Plugin):
             return left
         self.client.update(PODS, without_disruption(pod, now), namespace_of(pod), subresource="status")
         return None
+
+
+def _selector_of(budget: Object) -> Selector:
+    return from_label_selector((budget.get("spec") or {}).get("selector"))
+
+
+def _selects(budget: Object, pod: Object) -> bool:
+    """Tell whether the budget selects the pod; one whose selector is none selects nothing."""
+    try:
+        return _selector_of(budget).matches(labels_of(pod))
+    except SelectorError:
+        return False

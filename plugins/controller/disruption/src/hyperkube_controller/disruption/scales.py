@@ -46,10 +46,13 @@ class Scales:
             if reference["uid"] in seen:
                 continue
             seen.add(reference["uid"])
-            found = self._topmost(reference, namespace_of(pod)) or self._scale(reference, namespace_of(pod))
+            found, unset = self._topmost(reference, namespace_of(pod)), 1
+            if found is None:
+                # A scale that leaves the replicas out has none.
+                found, unset = self._scale(reference, namespace_of(pod)), 0
             if found is None:
                 raise NoScale(f'found no controllers for pod "{name_of(pod)}"')
-            replicas[uid_of(found)] = int((found.get("spec") or {}).get("replicas", 1))
+            replicas[uid_of(found)] = int((found.get("spec") or {}).get("replicas", unset))
         return Scale(sum(replicas.values()), has_unmanaged)
 
     def _topmost(self, reference: Object, namespace: str) -> Object | None:
@@ -90,7 +93,7 @@ class Scales:
 
     def _has_scale(self, resource: GroupVersionResource) -> bool:
         rows = self._served(resource.group, resource.version)
-        return any(row["name"] == f"{resource.resource}/scale" for row in rows)
+        return any(row["name"] == f"{resource.resource}/scale" and row.get("kind") == "Scale" for row in rows)
 
     def _served(self, group: str, version: str) -> list[Object]:
         path = f"/apis/{group}/{version}" if group else f"/api/{version}"
