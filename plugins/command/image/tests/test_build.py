@@ -9,10 +9,13 @@ import tarfile
 
 import pytest
 from click.testing import CliRunner
+from hyperkube_command.image.build import image
 from hyperkube_command.image.command import command
 from hyperkube_command.image.files import add_distribution, bytecode, closure
 from hyperkube_command.image.master import manifest
 from hyperkube_lib.image_archive import Layer
+
+from hyperkube.machinery.errors import UsageError
 
 
 def test_the_closure_of_a_distribution_is_what_it_needs():
@@ -66,17 +69,38 @@ def test_an_editable_distribution_comes_with_its_sources(tmp_path):
     assert any("__pycache__/layer." in name for name in names)
 
 
-@pytest.mark.parametrize("image", ["host", "docker.io/library/hyperkube:latest"])
-def test_the_manifest_is_one_pod_of_four_servers(image):
-    printed = CliRunner().invoke(command, ["manifest", f"--image={image}"]).output
+@pytest.mark.parametrize("name", ["host", "docker.io/library/hyperkube:latest"])
+def test_the_manifest_is_one_pod_of_four_servers(name):
+    printed = CliRunner().invoke(command, ["manifest", f"--image={name}"]).output
 
     pod = json.loads(printed)
-    assert pod == manifest(image)
+    assert pod == manifest(name)
     assert [container["name"] for container in pod["spec"]["containers"]] == [
         "etcd",
         "apiserver",
         "controller-manager",
         "scheduler",
     ]
-    assert {container["image"] for container in pod["spec"]["containers"]} == {image}
+    assert {container["image"] for container in pod["spec"]["containers"]} == {name}
     assert pod["spec"]["hostNetwork"]
+
+
+def test_a_part_has_no_server_and_no_program_that_it_does_not_need(tmp_path):
+    with (tmp_path / "layer.tar").open("w+b") as file:
+        layer = Layer(file)
+        image("part", ["hyperkube-core"]).fill(layer)
+        layer.finish()
+
+    with tarfile.open(tmp_path / "layer.tar") as tar:
+        names = {name.rpartition("/")[2] for name in tar.getnames()}
+    assert {"hyperkube", "loader.py", "pyvenv.cfg"} <= names
+    assert names.isdisjoint({"kube-apiserver", "kubelet", "iptables", "etcd", "busybox", "numpy", "master.json"})
+
+
+def test_a_distribution_that_is_not_installed_is_one_line(tmp_path):
+    words = ["build", "--output", str(tmp_path / "image.tar"), "--distribution", "hyperkube-absent"]
+
+    with pytest.raises(UsageError, match="--distribution: 'hyperkube-absent' is not installed here"):
+        CliRunner().invoke(command, words, catch_exceptions=False, standalone_mode=False)
+
+    assert not (tmp_path / "image.tar").exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import click
@@ -62,15 +63,32 @@ def load_image(archive: Path, runtime: str) -> None:
 @command.command("build")
 @click.option("--output", type=click.Path(dir_okay=False, path_type=Path), required=True, help="the archive to write")
 @click.option("--tag", default=DEFAULT_TAG, show_default=True, help="the image's name")
-def build_image(output: Path, tag: str) -> None:
-    """Write hyperkube's own image, made of what is installed here, as a docker-archive.
+@click.option(
+    "--distribution",
+    "distributions",
+    multiple=True,
+    default=["hyperkube"],
+    show_default=True,
+    help="what is in it, with all that it needs; repeatable, for a small image of a part",
+)
+def build_image(output: Path, tag: str, distributions: tuple[str, ...]) -> None:
+    r"""Write hyperkube's own image, made of what is installed here, as a docker-archive.
 
     `docker load`, `ctr images import` and `podman load` read it; no engine and no registry is needed to write it.
+
+    \b
+    Examples:
+      hyperkube image build --output hyperkube.tar
+      hyperkube image build --output scheduler.tar --tag scheduler:1 --distribution hyperkube-scheduler-default
     """
     from hyperkube_command.image.build import image
     from hyperkube_lib.image_archive import write_docker_archive
 
-    write_docker_archive(output, [image(tag)])
+    try:
+        built = image(tag, distributions)
+    except PackageNotFoundError as error:
+        raise UsageError(f"--distribution: {error.name!r} is not installed here") from error
+    write_docker_archive(output, [built])
     click.echo(f"{output}: {tag}, {output.stat().st_size >> 20} MiB")
 
 

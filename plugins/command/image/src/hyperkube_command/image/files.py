@@ -23,13 +23,13 @@ _NOT_NEEDED = frozenset(
 )
 
 
-def closure(name: str) -> list[importlib.metadata.Distribution]:
-    """Return an installed distribution and all that it needs, by name.
+def closure(*names: str) -> list[importlib.metadata.Distribution]:
+    """Return installed distributions and all that they need, by name.
 
     Raises:
-        importlib.metadata.PackageNotFoundError: the distribution itself is not installed.
+        importlib.metadata.PackageNotFoundError: one of the distributions themselves is not installed.
     """
-    found = {_normal(name): importlib.metadata.distribution(name)}
+    found = {_normal(name): importlib.metadata.distribution(name) for name in names}
     ahead = list(found.values())
     while ahead:
         for requirement in ahead.pop().requires or ():

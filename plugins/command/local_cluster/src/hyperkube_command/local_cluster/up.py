@@ -18,6 +18,7 @@ from hyperkube_command.local_cluster.arguments import ANYWHERE, CONTAINER_PODS, 
 from hyperkube_command.local_cluster.loopback_slice import locked_slice
 from hyperkube_command.local_cluster.privileged_ports import PORT_OFFSET, kubernetes_service_port, may_bind
 from hyperkube_command.local_cluster.watched_plugins import ADDONS, plugins_in
+from hyperkube_lib.component_base.service_manager import READY, STOPPING, notify
 from hyperkube_lib.local_cluster.layout import Layout, default_data_dir
 
 from hyperkube.command.lifecycle import Lifecycle, StopSignal, start_up, stop_signal
@@ -273,7 +274,9 @@ def bring_up(cluster: ClusterOptions, *, processes: bool, merge: bool) -> None:
         if not stopped.is_set():
             _announce(completed, notices, merge=merge)
         give_back_regularly(clock)
+        notify(READY)
         stopped.wait()
+        notify(STOPPING)
         print("stopping", file=sys.stderr)
         if losses:
             raise UsageError(losses[0])

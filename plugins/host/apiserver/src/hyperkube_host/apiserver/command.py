@@ -11,6 +11,7 @@ from hyperkube.plugin.flags import FlagValues
 
 def run(values: FlagValues) -> None:
     """Serve until a signal."""
+    from hyperkube_lib.component_base.service_manager import READY, notify
     from hyperkube_lib.component_base.start import begin
 
     values = begin(COMMAND.name, COMMAND.all_flags(), values)
@@ -21,6 +22,7 @@ def run(values: FlagValues) -> None:
             from hyperkube_host.apiserver.listeners import start
 
             start(life, complete(values))
+        notify(READY)
         stopped.wait()
 
 

@@ -246,6 +246,7 @@ def _only_kubelet(values: FlagValues, stopped: StopSignal) -> Iterator[bool]:
 def run(values: FlagValues) -> None:
     """Run pods until a signal."""
     from hyperkube_lib.component_base.oom import set_oom_score
+    from hyperkube_lib.component_base.service_manager import READY, notify
     from hyperkube_lib.component_base.start import begin
 
     values = begin(COMMAND.name, COMMAND.all_flags(), values)
@@ -270,6 +271,7 @@ def run(values: FlagValues) -> None:
             serve(life, options.server, kubelet)
             if client is not None:
                 rotate_certificates(life, options, client, kubelet, values["kubeconfig"])
+        notify(READY)
         stopped.wait()
 
 
