@@ -78,4 +78,8 @@ def test_up_runs_containers(hyperkube_lab):
     node.run("kubectl", "apply", "-f", "-", env=env, stdin=json.dumps(policy([{"from": [{"podSelector": ASKER}]}])))
     eventually(fetches, why="a policy allows the asker")
     up.stop()
+    listed = ("containers", "list", "--quiet")
+    assert node.ctr(*listed).stdout.split(), "containers run on without their cluster"
+    node.run(HYPERKUBE, "reset", "--yes", f"--data-dir={FOLDER}")
+    assert node.ctr(*listed).stdout.split() == []
     node.containerd.stop()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import shutil
+from functools import partial
 from pathlib import Path
 
 import click
 from hyperkube_command.local_cluster.down import stop
+from hyperkube_command.local_cluster.left_pods import build_runtime, end_pods
 from hyperkube_lib.local_cluster.layout import Layout, default_data_dir
 from hyperkube_lib.volume_mount import Mounter
 
@@ -34,7 +36,8 @@ def command(data_dir: Path, yes: bool) -> None:  # fmt: skip
         click.confirm(f"Delete {layout.root} and everything in it?", abort=True)
     stop(layout)
     with layout.locked():
-        end_orphans(layout)
+        for line in end_pods(layout, partial(build_runtime, layout.kubelet)):
+            click.echo(f"warning: {line}", err=True)
         unmount_volumes(layout)
         shutil.rmtree(layout.root)
     click.echo(f"deleted {layout.root}")
@@ -45,22 +48,3 @@ def unmount_volumes(layout: Layout) -> None:
     mounter = Mounter()
     for mount in mounter.mounts_below(str(layout.kubelet)):
         mounter.unmount(mount.path)
-
-
-def end_orphans(layout: Layout) -> None:
-    """End pod processes that an `up` which was killed left behind."""
-    if not any(layout.kubelet.glob("*")):
-        return
-    from hyperkube.hookspecs import runtime as specs
-    from hyperkube.plugin import PluginContext, PluginNotFound, load
-
-    settings = {"root_dir": str(layout.kubelet)}
-    try:
-        host = load("runtime", ["process"], specs, lambda name: PluginContext(name=name, settings=settings))
-    except PluginNotFound:
-        return
-    runtime = host.hook.runtime_build()
-    for sandbox in runtime.sandboxes():
-        runtime.stop_sandbox(sandbox.id)
-        runtime.remove_sandbox(sandbox.id)
-    runtime.close()

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import click
 from hyperkube_command.local_cluster.addons import Addons
 from hyperkube_command.local_cluster.arguments import ANYWHERE, CONTAINER_PODS, CONTAINER_SERVICES, ClusterOptions
+from hyperkube_command.local_cluster.left_pods import remember_runtime
 from hyperkube_command.local_cluster.loopback_slice import locked_slice
 from hyperkube_command.local_cluster.privileged_ports import PORT_OFFSET, kubernetes_service_port, may_bind
 from hyperkube_command.local_cluster.watched_plugins import ADDONS, plugins_in
@@ -246,6 +247,7 @@ def bring_up(cluster: ClusterOptions, *, processes: bool, merge: bool) -> None:
     layout.create()
     with layout.locked(), prepared(cluster) as completed, stop_signal() as stopped, Lifecycle() as life:
         life.on_close("the clock", clock.close)
+        remember_runtime(cluster)
 
         def lost(what: str) -> None:
             losses.append(what)
