@@ -226,3 +226,29 @@ def test_logs_of_pods_that_went_while_no_kubelet_ran_are_removed(tmp_path):
         until(lambda: not (logs / "default_gone_1234").exists())
 
     assert (logs / "not-a-pods" / "c" / "0.log").exists()
+
+
+def test_a_cordoned_node_says_so(tmp_path):
+    with running(tmp_path, **{"node-status-update-frequency": 0.1}) as rig:
+        rig.client.patch(NODES, "n1", {"spec": {"unschedulable": True}})
+
+        told = ("NodeNotSchedulable", "Node n1 status is now: NodeNotSchedulable")
+        until(lambda: told in rig.events())
+
+        rig.client.patch(NODES, "n1", {"spec": {"unschedulable": None}})
+        until(lambda: ("NodeSchedulable", "Node n1 status is now: NodeSchedulable") in rig.events())
+
+
+def test_a_kubelet_that_may_not_register_waits_for_its_node(tmp_path):
+    client = rig_module.FakeClient(rig_module.SystemClock())
+    rig = rig_module.Rig(tmp_path, client, "hollow", **{"register-node": False})
+    rig.kubelet.start()
+    try:
+        client.create(NODES, {"kind": "Node", "apiVersion": "v1", "metadata": {"name": "n1"}, "spec": {}})
+        until(lambda: condition(client.get(NODES, "n1").get("status") or {}, "Ready"))
+
+        made = [action for action in client.actions if action[:2] == ("create", "nodes")]
+        assert len(made) == 1
+        assert client.get(NODES, "n1")["status"]["daemonEndpoints"] == {"kubeletEndpoint": {"Port": 10250}}
+    finally:
+        rig.kubelet.close()

@@ -4,6 +4,7 @@ import socket
 from pathlib import Path
 
 import pytest
+from hyperkube_host.kubelet.command import COMMAND, without_mount_propagation
 from hyperkube_host.kubelet.flags import FLAGS
 from hyperkube_host.kubelet.nodestatus.setters import pod_capacity
 from hyperkube_host.kubelet.options import KubeletOptions
@@ -128,3 +129,16 @@ def test_pods_per_core_lowers_what_a_node_takes(per_core, cores, pods):
 def test_limits_below_none_are_refused(flag):
     with pytest.raises(UsageError, match="must be at least"):
         options(**flag)
+
+
+def test_mount_propagation_cannot_be_switched_off_and_need_not_be_switched_on():
+    def gates(**given):
+        values = FlagValues.of(COMMAND.all_flags(), {"feature-gates": given})
+        return without_mount_propagation(values)["feature-gates"]
+
+    assert gates(MountPropagation=True, EventedPLEG=True) == {"EventedPLEG": True}
+    assert gates() == {}
+    with pytest.raises(
+        UsageError, match=r"mount propagation feature gate has been deprecated and will be removed in 1.14"
+    ):
+        gates(MountPropagation=False)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from hyperkube.machinery.clock import Clock
 
+MOUNT_PROPAGATION = "MountPropagation"
 LOCK_POLL_SECONDS = 0.2
 REQUEST_POLL_SECONDS = 1.0
 """How often a kubelet that bootstraps looks whether it has its certificate."""
@@ -229,6 +230,20 @@ def check_removed(values: FlagValues) -> None:
         raise UsageError(f"--dynamic-config-dir: {text}")
 
 
+def without_mount_propagation(values: FlagValues) -> FlagValues:
+    """Return the values without a gate that the 1.x line had until 1.13, and that had to be on there.
+
+    Source: kubernetes 1.12 ``pkg/kubelet/kubelet.go`` (NewMainKubelet).
+
+    Raises:
+        UsageError: it is switched off.
+    """
+    gates = dict(values["feature-gates"])
+    if not gates.pop(MOUNT_PROPAGATION, True):
+        raise UsageError("mount propagation feature gate has been deprecated and will be removed in 1.14")
+    return values.with_values({"feature-gates": gates}) if MOUNT_PROPAGATION in values["feature-gates"] else values
+
+
 @contextmanager
 def _only_kubelet(values: FlagValues, stopped: StopSignal) -> Iterator[bool]:
     """Hold ``--lock-file`` while the block runs, if one is named; give False if the signal came before the lock."""
@@ -249,7 +264,7 @@ def run(values: FlagValues) -> None:
     from hyperkube_lib.component_base.service_manager import READY, notify
     from hyperkube_lib.component_base.start import begin
 
-    values = begin(COMMAND.name, COMMAND.all_flags(), values)
+    values = begin(COMMAND.name, COMMAND.all_flags(), without_mount_propagation(values))
     set_oom_score(values["oom-score-adj"])
     if values["runonce"]:
         run_local_pods(values)
