@@ -35,8 +35,8 @@ FLAGS = section(
     Flag("fail-swap-on", BOOL, True, "do not start on a machine that swaps"),
     Flag("memory-swap-behavior", STRING, "", "NoSwap or LimitedSwap (memorySwap.swapBehavior)"),
     Flag("fail-cgroupv1", BOOL, False, "do not start on a machine with cgroups of version 1"),
+    Flag("memory-throttling-factor", FLOAT, 0.9, "where between request and limit memory is throttled (MemoryQoS)"),
     *unbuilt(
-        Flag("memory-throttling-factor", FLOAT, 0.9, "where between request and limit memory is throttled (MemoryQoS)"),
         Flag("runtime-cgroups", STRING, "", "the runtime's cgroup"),
         Flag("kubelet-cgroups", STRING, "", "the kubelet's cgroup", aliases=("resource-container",)),
         Flag("system-cgroups", STRING, "", "cgroup of other processes", aliases=("system-container",)),

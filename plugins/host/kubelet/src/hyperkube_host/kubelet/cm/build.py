@@ -21,6 +21,7 @@ from hyperkube_host.kubelet.cm.cpumanager.cpu_state import CpuState
 from hyperkube_host.kubelet.cm.cpumanager.cpu_topology import discover_topology
 from hyperkube_host.kubelet.cm.cpumanager.static_policy import StaticPolicy
 from hyperkube_host.kubelet.cm.interface import ContainerManagerFailed, PodContainerManager
+from hyperkube_host.kubelet.cm.memory_qos import MemoryQos, memory_qos_files, with_files
 from hyperkube_host.kubelet.cm.memorymanager import memory_manager
 from hyperkube_host.kubelet.cm.memorymanager.memory_manager import MemoryManager
 from hyperkube_host.kubelet.cm.memorymanager.memory_state import (
@@ -161,6 +162,12 @@ def build_container_manager(
         memory=capacity["memory"].value(),
         swap=swap_space(),
     )
+    left = allocatable(capacity, reservation(options.allocatable, capacity))
+    quality = MemoryQos(
+        enabled=_has_memory_qos(options, manager),
+        throttling_factor=options.memory_throttling_factor,
+        allocatable=left["memory"].value(),
+    )
     return LinuxContainerManager(
         pods=pods,
         cgroups=cgroups,
@@ -174,7 +181,9 @@ def build_container_manager(
         enforce_cpu_quota=options.cpu_quota,
         cpu_period=options.cpu_period,
         node_event=node_event,
-        swap=lambda pod, container, limit: swap_resources(pod, container, swap, limit),
+        swap=lambda pod, container, limit: with_files(
+            swap_resources(pod, container, swap, limit), memory_qos_files(container, quality)
+        ),
         clock=clock,
     )
 
@@ -210,7 +219,7 @@ def _cgroups(
         shown = manager.path(options.cgroup_root)
         raise UsageError(f"invalid configuration: cgroup-root {shown!r} doesn't exist")
     internal = {**capacity, "pid": Quantity(_pid_max())}
-    memory_qos = manager.version == 2 and options.gates.get("MemoryQoS", False)
+    memory_qos = _has_memory_qos(options, manager)
     if not options.cgroups_per_qos:
         if PODS_KEY in options.allocatable.enforce:
             raise UsageError(
@@ -237,6 +246,10 @@ def _cgroups(
     )
     node = NodeCgroups(manager, root, driver, options.allocatable, internal)
     return PodCgroups(manager, root, driver, settings, exclusive), Cgroups(node=node, qos=qos)
+
+
+def _has_memory_qos(options: ContainerManagerOptions, manager: CgroupManager) -> bool:
+    return manager.version == 2 and options.gates.get("MemoryQoS", False)
 
 
 def _cpu_manager(

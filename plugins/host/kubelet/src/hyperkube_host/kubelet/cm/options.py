@@ -34,6 +34,7 @@ class ContainerManagerOptions(Record):
         cgroup_root: the cgroup that those of pods are in.
         qos_memory_percent: the share of requested memory that lower classes may not use; None for none.
         cpu_period: microseconds.
+        memory_throttling_factor: where between request and limit memory is throttled, with MemoryQoS.
         reserved_memory: NUMA node → what of its memory is kept.
     """
 
@@ -55,6 +56,7 @@ class ContainerManagerOptions(Record):
     topology: TopologyOptions
     fail_swap_on: bool
     swap_behavior: str
+    memory_throttling_factor: float
     fail_cgroup_v1: bool
     gates: Mapping[str, bool]
 
@@ -93,9 +95,19 @@ class ContainerManagerOptions(Record):
             ),
             fail_swap_on=values["fail-swap-on"],
             swap_behavior=values["memory-swap-behavior"] or NO_SWAP,
+            memory_throttling_factor=_share("memory-throttling-factor", values["memory-throttling-factor"]),
             fail_cgroup_v1=values["fail-cgroupv1"],
             gates=values["feature-gates"],
         )
+
+
+def _share(name: str, share: float) -> float:
+    if not 0 < share <= 1:
+        raise UsageError(
+            f"invalid configuration: memoryThrottlingFactor (--{name}) {share:g} must be greater than 0"
+            " and less than or equal to 1.0"
+        )
+    return share
 
 
 def _allocatable(values: FlagValues, cpus: CpuSet, thresholds: tuple[Threshold, ...]) -> NodeAllocatableConfig:

@@ -17,7 +17,8 @@ from hyperkube.machinery.objects import Object
 from hyperkube.plugin.flags import FlagValues
 
 SYSTEM_CRITICAL_PRIORITY = 2_000_000_000
-GATE, PRIORITY_GATE = "GracefulNodeShutdown", "GracefulNodeShutdownBasedOnPodPriority"
+GATE = "GracefulNodeShutdown"
+PRIORITY_GATE = "GracefulNodeShutdownBasedOnPodPriority"
 
 
 class GracePeriod(NamedTuple):

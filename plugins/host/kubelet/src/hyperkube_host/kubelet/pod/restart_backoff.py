@@ -11,7 +11,8 @@ from typing import NamedTuple
 from hyperkube.machinery.errors import UsageError
 from hyperkube.plugin.flags import FlagValues
 
-MAX_GATE, REDUCED_GATE = "KubeletCrashLoopBackOffMax", "ReduceDefaultCrashLoopBackOffDecay"
+MAX_GATE = "KubeletCrashLoopBackOffMax"
+REDUCED_GATE = "ReduceDefaultCrashLoopBackOffDecay"
 MAX_FLAG = "max-container-restart-period"
 
 
