@@ -20,6 +20,7 @@ from hyperkube.kinds.conditions import with_condition
 from hyperkube.kinds.pods import disruption_target, spec_of, status_of
 from hyperkube.kinds.resources import NODES, PODS
 from hyperkube.kinds.taints import NO_EXECUTE, eviction_seconds
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import ApiError, Conflict, NotFound
 from hyperkube.machinery.metric_families import Counter, Histogram
 from hyperkube.machinery.objects import (
@@ -50,6 +51,16 @@ def seconds_left(pod: Object, taints: Sequence[Object]) -> float | None:
     return eviction_seconds(taints, spec_of(pod).get("tolerations") or [])
 
 
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """Since when a pod is to go, and until when it may stay; whether its deletion was refused already."""
+
+    uid: str
+    since: float
+    end: float
+    has_failed: bool = False
+
+
 class TaintEviction(Plugin):
     """Evicts pods from nodes that are tainted for it."""
 
@@ -57,7 +68,7 @@ class TaintEviction(Plugin):
     def controller_build(self) -> Controller:
         """Build the loop: its keys are of pods."""
         self._recorder = EventRecorder(self.client, self.context.clock, "taint-eviction-controller")
-        self._scheduled: dict[str, tuple[float, float]] = {}
+        self._scheduled: dict[str, Deadline] = {}
         self._deletions = Counter(
             "taint_eviction_controller_pod_deletions",
             "Total number of Pods deleted by TaintEvictionController since its start.",
@@ -114,29 +125,27 @@ class TaintEviction(Plugin):
         if left is None:
             self._cancel(pod, key)
             return None
-        # What counts is when the first taint was seen. Another taint or toleration may bring the end nearer; none
-        # begins the time anew, nor puts the end off.
         now = self.context.clock.monotonic()
-        since, end = self._scheduled.get(key, (now, now + left))
-        end = min(end, since + left)
-        if now < end:
-            self._scheduled[key] = since, end
-            return end - now
+        deadline = _deadline(self._scheduled.get(key), uid_of(pod), left, now)
+        if now < deadline.end:
+            self._scheduled[key] = deadline
+            return deadline.end - now
         self._scheduled.pop(key, None)  # before the watch shows the deletion, which would pass for a cancellation
+        if not deadline.has_failed:
+            self._recorder.event(pod, "Normal", EVENT, f"Marking for deletion Pod {key}")
         try:
-            self._evict(pod, key)
+            self._evict(pod)
         except Conflict:
             return None  # another pod has the name by now: the watch brings it
         except (ApiError, OSError):
-            self._scheduled[key] = since, end
+            self._scheduled[key] = Deadline(deadline.uid, deadline.since, deadline.end, has_failed=True)
             raise
         self._metrics.add(self._deletions)
-        self._metrics.observe(self._late, self.context.clock.monotonic() - end)
+        self._metrics.observe(self._late, self.context.clock.monotonic() - deadline.end)
         return None
 
-    def _evict(self, pod: Object, key: str) -> None:
+    def _evict(self, pod: Object) -> None:
         """Say why in the pod's status, which jobs and people read, and delete it."""
-        self._recorder.event(pod, "Normal", EVENT, f"Marking for deletion Pod {key}")
         target = disruption_target("DeletionByTaintManager", "Taint manager: deleting due to NoExecute taint")
         conditions = with_condition(status_of(pod).get("conditions") or (), target, self.context.clock.now())
         patch = {"metadata": {"uid": uid_of(pod)}, "status": {"conditions": conditions}}
@@ -145,6 +154,17 @@ class TaintEviction(Plugin):
         except NotFound:
             return
         delete(self.client, Delete.of(PODS, pod))
+
+
+def _deadline(before: Deadline | None, uid: str, left: float, now: float) -> Deadline:
+    """Return until when a pod may stay that tolerates its taints for a time.
+
+    What counts is when the first taint was seen. Another taint or toleration may bring the end nearer; none begins the
+    time anew, nor puts the end off, unless it comes when a deletion was refused already.
+    """
+    if before is None or before.uid != uid or (before.has_failed and before.since + left > before.end):
+        return Deadline(uid, now, now + left)
+    return Deadline(uid, before.since, min(before.end, before.since + left), before.has_failed)
 
 
 def _by_node(pod: Object) -> tuple[str, ...]:
