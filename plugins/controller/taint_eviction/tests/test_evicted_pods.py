@@ -3,6 +3,8 @@
 Source: kubernetes ``pkg/controller/tainteviction/taint_eviction_test.go``.
 """
 
+from contextlib import suppress
+
 import pytest
 from hyperkube_controller.taint_eviction import TaintEviction, no_execute, seconds_left
 
@@ -270,8 +272,12 @@ def test_a_zero_toleration_changes_nothing_for_a_refused_deletion():
 def test_a_refused_deletion_is_not_tried_on_another_pod_of_the_name():
     world = Refusing(pod(), 20)
     before = world.attempts()
-    replacement = {"metadata": {"uid": "pod1-replacement-uid"}, "spec": pod(t1=30)["spec"]}
-    world.rig.client.patch(PODS, "pod1", replacement, "default")  # as a watch shows it that missed the deletion
+    for _ in range(20):
+        with suppress(Forbidden, NotFound):
+            world.rig.client.delete(PODS, "pod1", "default", options={"gracePeriodSeconds": 0})
+    replacement = pod(t1=30)
+    replacement["metadata"]["uid"] = "pod1-replacement-uid"
+    world.rig.client.seed(PODS, replacement)  # seen as a change: the cache missed the deletion
 
     world.rig.settle()
     world.rig.advance(29)
@@ -328,3 +334,18 @@ def test_a_pod_that_has_gone_meanwhile_is_no_failure(verb):
     rig.settle()
 
     assert not rig.plugins[0]._scheduled
+
+
+def test_a_pod_that_replaced_another_in_one_step_has_its_own_time():
+    rig = world(node(1), pod(t1=10))
+    rig.advance(6)
+    rig.client.delete(PODS, "pod1", "default", options={"gracePeriodSeconds": 0})
+    replacement = pod(t1=10)
+    replacement["metadata"]["uid"] = "pod1-replacement-uid"
+    rig.client.seed(PODS, replacement)
+    rig.settle()
+
+    rig.advance(6)
+    assert not done(rig, "patch")
+    rig.advance(5)
+    assert done(rig, "patch")
