@@ -29,6 +29,7 @@ from hyperkube.client.client import Client
 from hyperkube.machinery.clock import Clock, SystemClock
 from hyperkube.machinery.codecs.protobuf import Protobuf
 from hyperkube.machinery.users import UserInfo
+from hyperkube.plugin.loader import one_look
 from hyperkube.storage.store import QueuesWrites, Store, prefix_end
 
 MOST_WAITING = 2000
@@ -45,6 +46,7 @@ class ApiServer:
         warm: of a server with the same plugins, if `store` is a fork of its store.
     """
 
+    @one_look()
     def __init__(
         self,
         *,
