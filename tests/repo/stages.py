@@ -1,7 +1,7 @@
 """Run the stages of ``./dev test``: what computes beside what waits, so that two cores are never idle.
 
 A stage is a task of ``./dev``. The stages of a lane run one after another and the lanes side by side; what measures
-time runs at the end, alone. What a stage prints is shown when it has ended, whole. Tests that fail are run once more when
+time runs at the end, beside what takes one core and no notice. What a stage prints is shown when it has ended, whole. Tests that fail are run once more when
 nothing else runs: those that pass then are named, but fail nothing, since other stages had made them wait.
 """
 
@@ -21,12 +21,15 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 LANES: tuple[tuple[str, ...], ...] = (
-    ("lint", "unit-plugins", "solo --all --load-only", "solo"),
+    ("lint", "unit-plugins", "solo"),
     ("integration",),
-    ("containers", "golden-node", "golden-proxy", "types"),  # wait mostly, but for the types
+    ("containers", "golden-node", "golden-proxy"),  # wait mostly
     ("layers", "house", "unit-core", "security", "conformance"),
 )
-ALONE = ("faults",)
+LAST: tuple[tuple[str, ...], ...] = (
+    ("faults",),  # waits for a third of its time, and for what was killed
+    ("types", "solo --all --load-only"),  # compute in one process, and fail by no load
+)
 TESTS = frozenset(
     {"unit-core", "unit-plugins", "house", "security", "integration", "containers", "conformance"}
     | {"golden-node", "golden-proxy", "faults"}
@@ -105,11 +108,11 @@ class Runner:
         return set(json.loads(path.read_text())) if path.exists() else set()
 
 
-def run_all(root: Path, lanes: Iterable[tuple[str, ...]], alone: Iterable[str]) -> int:
-    """Run lanes, then what runs alone, then what failed; print a table and return the exit code."""
+def run_all(root: Path, lanes: Iterable[tuple[str, ...]], last: Iterable[tuple[str, ...]]) -> int:
+    """Run lanes, then the last lanes, then what failed, alone; print a table and return the exit code."""
     began = time.monotonic()
     runner = Runner(root)
-    results = [*runner.run_lanes(lanes), *(runner.run(stage) for stage in alone)]
+    results = [*runner.run_lanes(lanes), *runner.run_lanes(last)]
     results = [runner.alone(result) for result in results]
     print(*results, sep="\n")
     print(f"{time.monotonic() - began:.0f} s, {sum(result.work for result in results):.0f} s of processor time")
@@ -123,4 +126,4 @@ def run_all(root: Path, lanes: Iterable[tuple[str, ...]], alone: Iterable[str]) 
 
 
 if __name__ == "__main__":
-    sys.exit(run_all(ROOT, LANES, ALONE))
+    sys.exit(run_all(ROOT, LANES, LAST))

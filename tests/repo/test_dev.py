@@ -11,10 +11,10 @@ import subprocess
 from itertools import pairwise
 
 import pytest
-from stages import ALONE, LANES
+from stages import LANES, LAST
 from workspace import ROOT
 
-STAGES = [stage for lane in LANES for stage in lane] + list(ALONE)
+STAGES = [stage for lane in (*LANES, *LAST) for stage in lane]
 WRITES_DOWN = '#!/bin/sh\necho "$(basename "$0") $*" >> "$CALLS"\n'
 INSTALLED = ("python", "uv", "pytest", "ruff", "lint-imports")
 NOT_IN_A_RUN = {"tests/perf"}

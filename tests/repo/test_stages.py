@@ -19,11 +19,11 @@ FORGETS = "rm -r .pytest_cache/house"
 def tasks(tmp_path):
     """Return a function that makes a ``dev`` with what its tasks do, runs lanes, and returns the code and the order."""
 
-    def run(lanes, *alone, **cases):
+    def run(lanes, *last, **cases):
         lines = "\n".join(f"'{stage.replace('_', ' ')}') {commands} ;;" for stage, commands in cases.items())
         (tmp_path / "dev").write_text(DEV.format(cases=lines))
         (tmp_path / "dev").chmod(0o755)
-        code = run_all(tmp_path, lanes, alone)
+        code = run_all(tmp_path, lanes, [last] if last else [])
         return code, (tmp_path / "order").read_text().splitlines()
 
     return run

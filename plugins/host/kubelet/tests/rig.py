@@ -17,6 +17,7 @@ from hyperkube.kinds.resources import EVENTS, PODS
 from hyperkube.machinery.clock import SystemClock
 from hyperkube.machinery.objects import Object
 from hyperkube.plugin.flags import FlagValues
+from hyperkube.plugin.loader import one_look
 from hyperkube.testing.waiting import SECONDS
 from hyperkube.testing.waiting import eventually as until
 
@@ -94,8 +95,9 @@ class Rig:
 @contextmanager
 def running(root: Path, runtime: str = "hollow", client: FakeClient | None = None, **options: Any) -> Iterator[Rig]:
     """Run a kubelet; its pods end with it unless ``stop-pods-on-close`` is off."""
-    rig = Rig(root, client or FakeClient(SystemClock()), runtime, **{"stop-pods-on-close": True, **options})
-    rig.kubelet.start()
+    with one_look():
+        rig = Rig(root, client or FakeClient(SystemClock()), runtime, **{"stop-pods-on-close": True, **options})
+        rig.kubelet.start()
     try:
         until(rig.kubelet.ready)
         yield rig
