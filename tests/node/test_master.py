@@ -14,7 +14,10 @@ from remote_runtime import needs_remote
 
 from hyperkube.testing.waiting import eventually
 
-pytestmark = pytest.mark.skipif(shutil.which("etcd") is None, reason="no etcd")
+pytestmark = [
+    pytest.mark.skipif(shutil.which("etcd") is None, reason="no etcd"),
+    pytest.mark.timeout(400),  # the image is built once, of some hundred megabytes, and unpacked by each runtime
+]
 
 BIN = Path(sys.executable).parent
 HYPERKUBE = BIN / "hyperkube"

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from hyperkube_testing.peers.ports import free_port
 
 from hyperkube.machinery.clock import SystemClock
 
@@ -109,8 +110,7 @@ class Start:
         self.folder.mkdir()
         for name, document in self.server.files.items():
             (self.folder / name).write_text(json.dumps(document))
-        with socket.create_server(("127.0.0.1", 0)) as probe:
-            port = probe.getsockname()[1]
+        port = free_port()
         small = self.name == "small"
         flags = (*self.server.flags, *(self.server.hint if small else ()))
         words = [flag.format(folder=self.folder, port=port) for flag in flags]

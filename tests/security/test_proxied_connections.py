@@ -77,7 +77,7 @@ def ask(rig):
 
     def ask(answer, *headers, **fields):
         backend.answer, backend.sent, front.fields = answer, 0, fields
-        with socket.create_connection(("127.0.0.1", edge.port), timeout=5) as client:
+        with socket.create_connection(("127.0.0.1", edge.port), timeout=60) as client:
             client.sendall("\r\n".join(("GET /a HTTP/1.1", "Host: x", *headers, "", "")).encode("latin-1"))
             got = b""
             while data := client.recv(65536):

@@ -224,7 +224,7 @@ def test_load_balancers_are_told_of_endpoints_here(world):
     world.client.create(SERVICES, web)
 
     def told():
-        connection = HTTPConnection("127.0.0.1", port, timeout=5)
+        connection = HTTPConnection("127.0.0.1", port, timeout=60)
         try:
             connection.request("GET", "/")
             answer = connection.getresponse()

@@ -104,7 +104,7 @@ def test_what_an_addon_serves_ends_with_the_manager(plugin, clock):
     manager = AddonManager(["settings"], Applying(clock), clock)
 
     manager.start()
-    assert plugin.serving.wait(5)
+    assert plugin.serving.wait(60)
     manager.close()
 
     assert not any(thread.name == "addon-settings" for thread in threading.enumerate())

@@ -38,21 +38,21 @@ class Work(threading.Thread):
 def work():
     work = Work(RequestBudget())
     work.start()
-    work.began.wait(5)
+    work.began.wait(60)
     yield work
     work.end.set()
 
 
 def test_work_that_is_stopped_ends_with_a_timeout(work):
     work.budget.stop()
-    work.join(5)
+    work.join(60)
 
     assert work.outcome == "Timeout"
 
 
 def test_work_that_takes_too_much_processor_time_ends_too(work, monkeypatch):
     monkeypatch.setattr(request_budget, "MOST_CPU_SECONDS", 0.05)
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while work.is_alive() and time.monotonic() < deadline:
         work.budget.check()
         time.sleep(0.01)
@@ -63,7 +63,7 @@ def test_work_that_takes_too_much_processor_time_ends_too(work, monkeypatch):
 def test_work_that_is_done_in_time_is_left_alone(work):
     work.budget.check()
     work.end.set()
-    work.join(5)
+    work.join(60)
 
     assert work.outcome == "done"
 
@@ -109,4 +109,4 @@ def test_a_request_that_was_answered_504_costs_nothing_more(toy, start, connect)
     client.get("/spin")
 
     assert client.answer()[0] == 504
-    assert ended.wait(5)
+    assert ended.wait(60)

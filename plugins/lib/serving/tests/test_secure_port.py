@@ -60,7 +60,7 @@ def connect(port, *, highest=None, ciphers=""):
         context.maximum_version = highest
     if ciphers:
         context.set_ciphers(ciphers)
-    with socket.create_connection(("127.0.0.1", port), timeout=5) as plain, context.wrap_socket(plain) as secure:
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as plain, context.wrap_socket(plain) as secure:
         return secure.version(), secure.cipher()[0]
 
 

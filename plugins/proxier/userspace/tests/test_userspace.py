@@ -122,7 +122,7 @@ def test_a_privileged_port_is_served_at_a_higher_one_and_told_once(unprivileged)
             unprivileged.sync(ProxyState("IPv4", {name: port})),
             unprivileged.sync(ProxyState("IPv4", {name: port})),
         )
-        with socket.create_connection(("127.99.0.1", 10081), timeout=5) as client:
+        with socket.create_connection(("127.99.0.1", 10081), timeout=60) as client:
             connected, _ = backend.accept()
             with connected:
                 connected.sendall(b"web")

@@ -28,14 +28,14 @@ def read(descriptor):
 def test_output_and_errors_are_apart(rig, container):
     process = rig.runtime.exec(container, ["echo", "a"], stdin=False, tty=False)
 
-    assert (read(process.stdout), read(process.stderr), process.wait(5)) == (b"echo a\n", b"err\n", 0)
+    assert (read(process.stdout), read(process.stderr), process.wait(60)) == (b"echo a\n", b"err\n", 0)
 
 
 def test_a_terminal_has_one_stream(rig, container):
     process = rig.runtime.exec(container, ["echo", "a"], stdin=False, tty=True)
 
     assert process.stderr is None
-    assert (read(process.stdout), process.wait(5)) == (b"echo a\n", 0)
+    assert (read(process.stdout), process.wait(60)) == (b"echo a\n", 0)
 
 
 def test_a_command_is_run_to_its_end(rig, container):
@@ -45,7 +45,7 @@ def test_a_command_is_run_to_its_end(rig, container):
 def test_attach_brings_what_the_container_says(rig, container):
     process = rig.runtime.attach(container, stdin=False)
 
-    assert (read(process.stdout), read(process.stderr), process.wait(5)) == (b"attached\n", b"", 0)
+    assert (read(process.stdout), read(process.stderr), process.wait(60)) == (b"attached\n", b"", 0)
 
 
 def test_commands_need_a_running_container(rig, container):
@@ -79,7 +79,7 @@ def test_frames_may_come_in_pieces():
     peer.socket.sendall(b"\x00\x00\x00\x00\x00\x01e")
     peer.socket.close()
 
-    assert (read(peer.process.stdout), read(peer.process.stderr), peer.process.wait(5)) == (b"abcd", b"e", 7)
+    assert (read(peer.process.stdout), read(peer.process.stderr), peer.process.wait(60)) == (b"abcd", b"e", 7)
 
 
 def test_input_goes_to_the_command_until_its_end():
@@ -109,7 +109,7 @@ def test_a_command_that_does_not_end_can_be_ended():
     assert peer.process.wait(0.01) is None
     peer.process.kill()
 
-    assert (peer.killed, peer.process.wait(5)) == ([True], 7)
+    assert (peer.killed, peer.process.wait(60)) == ([True], 7)
     os.close(peer.process.stdout)
     os.close(peer.process.stderr)
     peer.socket.close()

@@ -40,7 +40,7 @@ class World:
         self.settle()
 
     def settle(self):
-        assert eventually(lambda: self.probes._pool.queue.is_idle, 5)
+        assert eventually(lambda: self.probes._pool.queue.is_idle)
 
     def pass_seconds(self, seconds):
         for _ in range(seconds):
