@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 from hyperkube_host.apiserver.openapi import NoDescriptions, OpenApi
-from hyperkube_host.apiserver.openapi.described import with_values
+from hyperkube_host.apiserver.openapi.described import describe, with_values
 from hyperkube_lib.serving import json
 
 from hyperkube.hookspecs.api import ResourceSpec
@@ -154,6 +154,20 @@ def test_the_values_of_a_field_are_asked_for():
 
     port = json.loads(body)["components"]["schemas"][PORT]["properties"]["protocol"]
     assert port["description"].endswith(' - `"SCTP"` is SCTP\n - `"TCP"` is TCP\n - `"UDP"` is UDP')
+
+
+@pytest.mark.parametrize("enum", [[{"a": 1}], [[1]], [1, "b"], [None], [], None], ids=str)
+def test_only_words_are_values_that_texts_explain(enum):
+    class Asked(Known):
+        def values(self, wanted):
+            assert not wanted
+            return {}
+
+    schema = {"type": "object", "properties": {"colour": {"enum": enum}}}
+
+    found = describe({"components": {"schemas": {"com.example.v1.Ball": schema}}, "paths": {}}, Asked())
+
+    assert found["components"]["schemas"]["com.example.v1.Ball"] == schema
 
 
 def test_custom_kinds_are_described_like_built_in_ones():

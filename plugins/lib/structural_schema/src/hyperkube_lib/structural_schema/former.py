@@ -10,24 +10,34 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hyperkube.machinery.dataclass import dataclass
-
 JsonSchema = Mapping[str, Any]
 _KIND, _KEYS = "x-kubernetes-list-type", "x-kubernetes-list-map-keys"
 
 
-@dataclass(frozen=True, slots=True)
 class Former:
-    """A value, what stood in its place before, and the schema of both."""
+    """A value, what stood in its place before, and the schema of both.
 
-    value: Any
-    old: Any
-    schema: JsonSchema
+    What is asked of a list once for each of its items is found once: the answer must cost no more than the list.
+
+    Attributes:
+        value: any JSON value.
+        old: what it was.
+        schema: the structural schema of both.
+    """
+
+    __slots__ = ("_keyed", "_same", "old", "schema", "value")
+
+    def __init__(self, value: Any, old: Any, schema: JsonSchema) -> None:
+        self.value, self.old, self.schema = value, old, schema
+        self._same: bool | None = None
+        self._keyed: dict[tuple[str, ...], Any] | None = None
 
     @property
     def same(self) -> bool:
         """Whether nothing changed; never so for members that no schema speaks of."""
-        return _same(self.value, self.old, self.schema)
+        if self._same is None:
+            self._same = _same(self.value, self.old, self.schema)
+        return self._same
 
     def key(self, name: str) -> Former | None:
         """Return a member beside what it was; None when it is new or unknown."""
@@ -45,7 +55,9 @@ class Former:
             return None
         kind, item, old = self.schema.get(_KIND), self.value[index], None
         if kind == "map":
-            old = keyed(self.old, self.schema).get(key_of(item, self.schema))
+            if self._keyed is None:
+                self._keyed = keyed(self.old, self.schema)
+            old = self._keyed.get(key_of(item, self.schema))
         elif kind not in {"set", "atomic"} and index < len(self.old):
             old = self.old[index]
         return Former(item, old, items) if old is not None else None

@@ -117,7 +117,9 @@ def _explained(value: str, text: str, meanings: Meanings) -> str:
 
 
 def _enumerations(body: Object) -> dict[str, list[str]]:
-    return {name: value["enum"] for name, value in body.get("properties", {}).items() if "enum" in value}
+    """Return the fields that have enumerations of strings; a custom kind's may be of numbers, lists and objects."""
+    found = ((name, value.get("enum") or ()) for name, value in body.get("properties", {}).items())
+    return {name: list(enum) for name, enum in found if enum and all(isinstance(value, str) for value in enum)}
 
 
 def _definition(body: Object, found: TypeDescription, values: Mapping[str, Meanings]) -> Object:
