@@ -20,7 +20,7 @@ from hyperkube_host.kubelet.cm.cpumanager.cpu_manager import STATIC, CpuManager
 from hyperkube_host.kubelet.cm.cpumanager.cpu_state import CpuState
 from hyperkube_host.kubelet.cm.cpumanager.cpu_topology import discover_topology
 from hyperkube_host.kubelet.cm.cpumanager.static_policy import StaticPolicy
-from hyperkube_host.kubelet.cm.interface import ContainerManagerFailed, PodContainerManager
+from hyperkube_host.kubelet.cm.interface import ContainerManagerFailed, CriMessage, PodContainerManager
 from hyperkube_host.kubelet.cm.memory_qos import MemoryQos, memory_qos_files, with_files
 from hyperkube_host.kubelet.cm.memorymanager import memory_manager
 from hyperkube_host.kubelet.cm.memorymanager.memory_manager import MemoryManager
@@ -156,18 +156,6 @@ def build_container_manager(
     made = None if plugins is None else plugins(topology=topology, numa=numa)
     for provider in (cpus, memory) if made is None else (made.devices, cpus, memory):
         topology.add_provider(provider)
-    swap = SwapSettings(
-        behavior=options.swap_behavior,
-        cgroup_version=manager.version,
-        memory=capacity["memory"].value(),
-        swap=swap_space(),
-    )
-    left = allocatable(capacity, reservation(options.allocatable, capacity))
-    quality = MemoryQos(
-        enabled=_has_memory_qos(options, manager),
-        throttling_factor=options.memory_throttling_factor,
-        allocatable=left["memory"].value(),
-    )
     return LinuxContainerManager(
         pods=pods,
         cgroups=cgroups,
@@ -181,9 +169,7 @@ def build_container_manager(
         enforce_cpu_quota=options.cpu_quota,
         cpu_period=options.cpu_period,
         node_event=node_event,
-        swap=lambda pod, container, limit: with_files(
-            swap_resources(pod, container, swap, limit), memory_qos_files(container, quality)
-        ),
+        swap=_memory_resources(options, manager, capacity),
         clock=clock,
     )
 
@@ -246,6 +232,27 @@ def _cgroups(
     )
     node = NodeCgroups(manager, root, driver, options.allocatable, internal)
     return PodCgroups(manager, root, driver, settings, exclusive), Cgroups(node=node, qos=qos)
+
+
+def _memory_resources(
+    options: ContainerManagerOptions, manager: CgroupManager, capacity: Mapping[str, Quantity]
+) -> Callable[[Object, Object, int], CriMessage]:
+    """Return what says how much a container may swap, and what memory is kept for it or throttled."""
+    swap = SwapSettings(
+        behavior=options.swap_behavior,
+        cgroup_version=manager.version,
+        memory=capacity["memory"].value(),
+        swap=swap_space(),
+    )
+    left = allocatable(capacity, reservation(options.allocatable, capacity))
+    quality = MemoryQos(
+        enabled=_has_memory_qos(options, manager),
+        throttling_factor=options.memory_throttling_factor,
+        allocatable=left["memory"].value(),
+    )
+    return lambda pod, container, limit: with_files(
+        swap_resources(pod, container, swap, limit), memory_qos_files(container, quality)
+    )
 
 
 def _has_memory_qos(options: ContainerManagerOptions, manager: CgroupManager) -> bool:
