@@ -1,7 +1,9 @@
 """The catalog lists what is installed, also what cannot be imported."""
 
+from importlib.metadata import entry_points
+
 import pytest
-from hyperkube_command.plugins.catalog import catalog
+from hyperkube_command.plugins.catalog import SPECIFICATIONS, catalog
 
 SOUND = """
 from hyperkube.hookspecs import hookimpl
@@ -50,3 +52,9 @@ def test_a_plugin_that_cannot_be_imported_is_listed_with_the_reason(two_plugins)
 
 def test_without_hooks_nothing_is_imported(two_plugins):
     assert acme()["Broken"].problem == ""
+
+
+def test_every_family_of_this_project_is_known():
+    groups = {group.removeprefix("hyperkube.") for group in entry_points().groups if group.startswith("hyperkube.")}
+
+    assert groups - {"bundle", "command", "server"} <= SPECIFICATIONS.keys()

@@ -17,7 +17,7 @@ SERVER = {"server": "https://127.0.0.1:6443", "insecure-skip-tls-verify": True}
 @pytest.fixture
 def console():
     urls = []
-    built = Console(Access(SERVER, {"token": "owner"}, "default"), FakeClock(), port=8001, changed=urls.append)
+    built = Console(lambda: Access(SERVER, {"token": "owner"}, "default"), FakeClock(), port=8001, changed=urls.append)
     built.urls = urls
     yield built
     built.close()

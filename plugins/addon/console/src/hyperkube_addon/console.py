@@ -52,14 +52,16 @@ class ConsoleAddon(Plugin):
         if not self._settings.kubeconfig:
             self.context.logger.info("no kubeconfig was given: the console is not served")
             return
-        access = kubeconfig.resolve(kubeconfig.read(self._settings.kubeconfig))
-        console = Console(access, self.context.clock, port=self._settings.console_port, changed=self._keep)
+        console = Console(self._access, self.context.clock, port=self._settings.console_port, changed=self._keep)
         try:
             console.start()
         except UsageError as error:
             self.context.logger.warning("the console is not served: %s", error)
         else:
             self._console = console
+
+    def _access(self) -> kubeconfig.Access:
+        return kubeconfig.resolve(kubeconfig.read(self._settings.kubeconfig))
 
     @hookimpl
     def addon_notice(self) -> str:

@@ -15,7 +15,9 @@ SPECIFICATIONS = {
     "authn": "hyperkube.hookspecs.authn",
     "authz": "hyperkube.hookspecs.authz",
     "cloud": "hyperkube.hookspecs.cloud",
+    "cloud_controller": "hyperkube.hookspecs.controller",
     "controller": "hyperkube.hookspecs.controller",
+    "csi": "hyperkube_lib.csi.driver",
     "network": "hyperkube.hookspecs.network",
     "proxier": "hyperkube.hookspecs.proxier",
     "runtime": "hyperkube.hookspecs.runtime",
@@ -23,7 +25,7 @@ SPECIFICATIONS = {
     "storage": "hyperkube.hookspecs.storage",
     "volume": "hyperkube.hookspecs.volume",
 }
-"""Family → the module with its hook specs."""
+"""Family → the module with its contract: hook specs, or the class that its plugins derive from."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,9 @@ Flask, templates and pages are imported when the first page is asked for; until 
 
 from __future__ import annotations
 
-import mimetypes
 import tempfile
 import threading
 from collections.abc import Callable
-from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,7 +35,7 @@ class Console:
 
     def __init__(
         self,
-        access: kubeconfig.Access,
+        access: Callable[[], kubeconfig.Access],
         clock: Clock,
         *,
         port: int = 0,
@@ -46,7 +44,7 @@ class Console:
         """Prepare; nothing is opened yet.
 
         Args:
-            access: the cluster, and the user whom the one-time token signs in.
+            access: gives the cluster, and the user whom the one-time token signs in; asked with the first page.
             clock: for the sessions.
             port: 0 lets the system choose.
             changed: is told the next URL with a one-time token, at the start and whenever one was used.
@@ -79,7 +77,7 @@ class Console:
         with self._lock:
             if self._upstream is None:
                 self._folder = tempfile.TemporaryDirectory(prefix="hyperkube-console-")
-                self._upstream = Upstream(self._access, Path(self._folder.name), self._clock)
+                self._upstream = Upstream(self._access(), Path(self._folder.name), self._clock)
             return self._upstream
 
     def start(self) -> None:
@@ -172,6 +170,8 @@ class Console:
 
 def cookie_of(header: str, name: str) -> str:
     """Return a cookie's value, empty for none."""
+    from http.cookies import CookieError, SimpleCookie  # eight patterns, for the first browser
+
     try:
         found = SimpleCookie(header).get(name)
     except CookieError:
@@ -189,6 +189,8 @@ def static_file(name: str, known: str) -> Response:
     headers = [("ETag", tag), ("Cache-Control", "no-cache"), *SECURITY_HEADERS]
     if known == tag:
         return Response(status=304, headers=headers)
+    import mimetypes
+
     kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
     return Response(headers=[("Content-Type", f"{kind}; charset=utf-8"), *headers], body=path.read_bytes())
 

@@ -17,25 +17,31 @@ from hyperkube.machinery.names import dns1123_label, dns1123_subdomain
 from hyperkube.machinery.quantity import QuantityError, canonical
 from hyperkube.machinery.times import TimeError, parse_time
 
-_UUID = re.compile(r"(?i)[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}")
+
+def _matching(pattern: str, flags: int = 0) -> Callable[[str], object]:
+    """Return a check of whole texts against a pattern, which is compiled when the first is checked."""
+    return lambda value: re.fullmatch(pattern, value, flags)
+
+
+_UUID = _matching(r"(?i)[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}")
 _BYTE = "(0|[1-9]\\d?|1\\d\\d?|2[0-4]\\d|25[0-5])"
-_CARD = re.compile(
+_CARD = _matching(
     r"4[0-9]{12}([0-9]{3})?|5[1-5][0-9]{14}|6(011|5[0-9][0-9])[0-9]{12}|3[47][0-9]{13}"
     r"|3(0[0-5]|[68][0-9])[0-9]{11}|(2131|1800|35[0-9]{3})[0-9]{11}"
 )
-_DATE = re.compile(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])")
-_MAIL = re.compile(r"[^@\s<>]+@[^@\s<>]+")
-_HOST = re.compile(r"([^\W_](-?[^\W_]){0,62})|(([^\W_]([^\W_-]|-){0,62}(?<!-)\.)+[^\W\d_]{2,63})")
+_DATE = _matching(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])")
+_MAIL = _matching(r"[^@\s<>]+@[^@\s<>]+")
+_HOST = _matching(r"([^\W_](-?[^\W_]){0,62})|(([^\W_]([^\W_-]|-){0,62}(?<!-)\.)+[^\W\d_]{2,63})")
 _LONGEST_HOST, _LONGEST_LABEL = 255, 63
-_MAC = re.compile(r"(?i)([0-9a-f]{2}[:-]){5}[0-9a-f]{2}")
-_WORDS = re.compile(
+_MAC = _matching(r"(?i)([0-9a-f]{2}[:-]){5}[0-9a-f]{2}")
+_WORDS = _matching(
     r"(\d+(\.\d+)?)\s*(ns|nanoseconds?|us|µs|microseconds?|ms|milliseconds?|s|seconds?|m|minutes?|h|hours?|d|days?|w|weeks?)"
 )
 
 
-def _uuid(version: int) -> re.Pattern[str]:
+def _uuid(version: int) -> Callable[[str], object]:
     variant = "[0-9a-f]" if version == 3 else "[89ab]"
-    return re.compile(
+    return _matching(
         f"(?i)[0-9a-f]{{8}}-?[0-9a-f]{{4}}-?{version}[0-9a-f]{{3}}-?{variant}[0-9a-f]{{3}}-?[0-9a-f]{{12}}"
     )
 
@@ -79,7 +85,7 @@ def _is_duration(value: str) -> bool:
     try:
         parse_nanoseconds(value)
     except DurationError:
-        return _WORDS.fullmatch(value) is not None
+        return _WORDS(value) is not None
     return True
 
 
@@ -88,7 +94,7 @@ def _is_hostname(value: str) -> bool:
     labels = value.split(".")
     return (
         len(value.encode("utf-8", "replace")) <= _LONGEST_HOST
-        and _HOST.fullmatch(value) is not None
+        and _HOST(value) is not None
         and all(len(label.encode()) <= _LONGEST_LABEL for label in labels)
     )
 
@@ -126,22 +132,22 @@ def _is_isbn13(value: str) -> bool:
 
 def _is_credit_card(value: str) -> bool:
     digits = re.sub(r"[^0-9]+", "", value)
-    if not _CARD.fullmatch(digits):
+    if not _CARD(digits):
         return False
     doubled = [int(digit) * (1 + place % 2) for place, digit in enumerate(reversed(digits))]
     return sum(number // 10 + number % 10 for number in doubled) % 10 == 0
 
 
 _FORMATS: dict[str, Callable[[str], object]] = {
-    "bsonobjectid": re.compile("(?i)[0-9a-f]{24}").fullmatch,
+    "bsonobjectid": _matching("(?i)[0-9a-f]{24}"),
     "byte": _is_base64,
     "cidr": _is_network,
     "creditcard": _is_credit_card,
-    "date": _DATE.fullmatch,
+    "date": _DATE,
     "datetime": _is_time,
     "duration": _is_duration,
-    "email": _MAIL.fullmatch,
-    "hexcolor": re.compile("#?([0-9a-fA-F]{3}|[0-9a-fA-F]{6})").fullmatch,
+    "email": _MAIL,
+    "hexcolor": _matching("#?([0-9a-fA-F]{3}|[0-9a-fA-F]{6})"),
     "hostname": _is_hostname,
     "ipv4": _is_address(IPv4Address),
     "ipv6": _is_address(IPv6Address),
@@ -150,14 +156,14 @@ _FORMATS: dict[str, Callable[[str], object]] = {
     "isbn13": _is_isbn13,
     "k8slongname": lambda value: not dns1123_subdomain(value),
     "k8sshortname": lambda value: not dns1123_label(value),
-    "mac": _MAC.fullmatch,
+    "mac": _MAC,
     "password": lambda _value: True,
     "quantity": _is_quantity,
-    "rgbcolor": re.compile(rf"rgb\(\s*{_BYTE}\s*,\s*{_BYTE}\s*,\s*{_BYTE}\s*\)").fullmatch,
-    "ssn": re.compile(r"\d{3}[- ]?\d{2}[- ]?\d{4}", re.ASCII).fullmatch,
+    "rgbcolor": _matching(rf"rgb\(\s*{_BYTE}\s*,\s*{_BYTE}\s*,\s*{_BYTE}\s*\)"),
+    "ssn": _matching(r"\d{3}[- ]?\d{2}[- ]?\d{4}", re.ASCII),
     "uri": _is_uri,
-    "uuid": _UUID.fullmatch,
-    **{f"uuid{version}": _uuid(version).fullmatch for version in (3, 4, 5)},
+    "uuid": _UUID,
+    **{f"uuid{version}": _uuid(version) for version in (3, 4, 5)},
 }
 """What is checked, by name without hyphens."""
 _OF_NUMBERS = {"integer": ("int32", "int64"), "number": ("float", "double")}
