@@ -10,7 +10,6 @@ from hyperkube_command.plugins.new import families, planned, write
 
 from hyperkube.machinery.errors import UsageError
 
-
 BY_HAND = {"cloud_controller", "csi"}
 """A controller with one entry point more, and drivers, which are written after `csi-host-path`."""
 

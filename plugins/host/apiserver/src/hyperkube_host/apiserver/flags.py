@@ -250,9 +250,14 @@ FLAGS = (
         Flag(
             "enable-swagger-ui", BOOL, False, "serve /swagger-ui/, /swagger.json, /swaggerapi/ and /ui, as until 1.13"
         ),
+        Flag(
+            "tracing-config-file",
+            STRING,
+            "",
+            "TracingConfiguration: the OpenTelemetry collector that is told of requests, and of how many",
+        ),
         *unbuilt(
             Flag("egress-selector-config-file", STRING, "", "no effect: connections leave the server directly"),
-            Flag("tracing-config-file", STRING, "", "no effect: nothing is traced"),
             Flag("peer-advertise-ip", STRING, "", "no effect: requests are not passed on to peers"),
             Flag("peer-advertise-port", STRING, "", "no effect: requests are not passed on to peers"),
         ),

@@ -158,6 +158,8 @@ class ApiServer:
             cache.close()
         if self._serving.audit is not None:
             self._serving.audit.close()
+        if self._serving.handler.tracer is not None:
+            self._serving.handler.tracer.close()
         if self._stores.opened is not None:
             self._model.store.close()
 

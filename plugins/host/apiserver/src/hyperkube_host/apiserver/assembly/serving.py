@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,11 +14,13 @@ from hyperkube_host.apiserver.assembly.access import Access
 from hyperkube_host.apiserver.assembly.foundation import LOGGER, Foundation
 from hyperkube_host.apiserver.assembly.model import Model
 from hyperkube_host.apiserver.assembly.stores import Stores
+from hyperkube_host.apiserver.controlplane.identity_lease import server_id
 from hyperkube_host.apiserver.flowcontrol.flow_control import FlowControl
 from hyperkube_host.apiserver.flowcontrol.max_in_flight import Limits
 from hyperkube_host.apiserver.flowcontrol.options import limits_of
 from hyperkube_host.apiserver.health.health import Check, Health
 from hyperkube_host.apiserver.health.post_start_hooks import Part, PostStartHooks
+from hyperkube_host.apiserver.options import Options
 from hyperkube_host.apiserver.pipeline.audit_options import auditor_of
 from hyperkube_host.apiserver.pipeline.handler import ApiHandler
 from hyperkube_host.apiserver.pipeline.pipeline import Pipeline
@@ -32,11 +35,13 @@ from hyperkube_host.apiserver.serializer.tables import ColumnDefinitions
 from hyperkube_host.apiserver.storage.store_health import StoreAnswers, StoreMetrics
 from hyperkube_lib.serving.turns import Turns
 
+from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.codecs.protobuf import Protobuf
 from hyperkube.machinery.record import Record
 
 if TYPE_CHECKING:
     from hyperkube_host.apiserver.pipeline.auditor import Auditor
+    from hyperkube_host.apiserver.pipeline.tracing import RequestTracer
 
 
 class Aggregation(NamedTuple):
@@ -106,6 +111,7 @@ def build_serving(
         audit=audit,
         turns=turns,
         long_running=options.long_running,
+        tracer=_tracer(options, clock),
     )
     foundation.request_path.keep(RequestPath(pipeline, handler))
     return Serving(
@@ -118,6 +124,15 @@ def build_serving(
         paths=paths,
         handler=handler,
     )
+
+
+def _tracer(options: Options, clock: Clock) -> RequestTracer | None:
+    path = str(options.values.get("tracing-config-file") or "")
+    if not path:
+        return None
+    from hyperkube_host.apiserver.pipeline.tracing import open_tracer
+
+    return open_tracer(path, clock, server_id(socket.gethostname()))
 
 
 def _aggregation(foundation: Foundation, services: Services) -> Aggregation:

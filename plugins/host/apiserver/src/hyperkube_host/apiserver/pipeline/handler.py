@@ -39,6 +39,7 @@ from hyperkube.plugin.failures import described
 
 if TYPE_CHECKING:
     from hyperkube_host.apiserver.pipeline.auditor import Auditor
+    from hyperkube_host.apiserver.pipeline.tracing import RequestTracer
 
 _LONG_RUNNING_PARTS = frozenset({"log", "exec", "attach", "portforward", "proxy"})
 _MISPLACED_TOKEN = "the provided Authorization header contains extra space before the bearer token, and is ignored"  # noqa: S105 -- a text
@@ -81,8 +82,10 @@ class ApiHandler:
         audit: Auditor | None = None,
         turns: Turns | None = None,
         long_running: re.Pattern[str] | None = None,
+        tracer: RequestTracer | None = None,
     ) -> None:
         self.audit = audit
+        self.tracer = tracer
         self._long_running = long_running
         self._pipeline = pipeline
         self._encoder = encoder
@@ -97,7 +100,7 @@ class ApiHandler:
         self.turns = turns
         self._turn_taking = TurnTaking(pipeline.services, authentication, audit) if turns is not None else None
         self._hot_reads: HotReads | None = None
-        if local_store:  # else a read has to ask how far the store is
+        if local_store and tracer is None:  # else a read has to ask how far the store is, or leaves a span
             flows = limits if isinstance(limits, FlowControl) else None
             self._hot_reads = HotReads(
                 pipeline.services, encoder, authentication, authorization, metrics, clock, audit, flows
@@ -188,7 +191,10 @@ class ApiHandler:
         if self.audit is not None:
             self._record(self.audit, call.request, api, answer, call.audit_id, crashed=call.crashed)
         if api is not None:
-            self._metrics.observe(api, answer, self._clock.monotonic() - call.started)
+            seconds = self._clock.monotonic() - call.started
+            self._metrics.observe(api, answer, seconds)
+            if self.tracer is not None:
+                self.tracer.answered(call.request, api, answer, seconds)
         return answer
 
     def _record(
