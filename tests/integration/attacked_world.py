@@ -127,6 +127,7 @@ class World:
         file = lambda name: str(self.folder / name)  # noqa: E731  shorter than a method that is used here alone
         return {
             "authorization-mode": ["Node", "RBAC"],
+            "feature-gates": {"PodCertificateRequest": True},
             "enable-admission-plugins": ["NodeRestriction"],
             "client-ca-file": file("ca.crt"),
             "requestheader-client-ca-file": file("proxy-ca.crt"),

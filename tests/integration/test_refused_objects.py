@@ -26,8 +26,19 @@ POLICY = {
     "reinvocationPolicy": "Never",
     "mutations": [{"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": "Object{}"}}],
 }
+
+
+def crd(schema, **spec):
+    """Return a definition whose objects have one member of that schema."""
+    whole = {"openAPIV3Schema": {"type": "object", "properties": {"a": {"type": "integer", **schema}}}}
+    version = {"name": "v1", "served": True, "storage": True, "schema": whole}
+    names = {"plural": "as", "kind": "A"}
+    spec = {"group": "x.example.com", "scope": "Cluster", "names": names, "versions": [version], **spec}
+    return {"metadata": {"name": "as.x.example.com"}, "spec": spec}
+
+
 CLUSTER_WIDE = frozenset({
-    "apiservices", "csidrivers", "storageclasses", "servicecidrs", "ipaddresses", "certificatesigningrequests",
+    "customresourcedefinitions", "apiservices", "csidrivers", "storageclasses", "servicecidrs", "ipaddresses", "certificatesigningrequests",
     "mutatingadmissionpolicies", "nodes",
 })  # fmt: skip
 PAST_EXA = "1000000000000000000000"
@@ -61,6 +72,14 @@ ROWS = [
      "resource name may not be empty"),
     ("v1/pods", {"spec": {"serviceAccountName": "a/b", "containers": [{"name": "c", "image": "i"}]}},
      'error looking up service account default/a/b: invalid resource name "a/b": [may not contain \'/\']'),
+    ("apiextensions.k8s.io/v1/customresourcedefinitions",
+     crd({"default": 1, "x-kubernetes-validations": [{"rule": "self > 5"}]}),
+     "properties[a].default: Invalid value: 1: failed rule: self > 5"),
+    ("apiextensions.k8s.io/v1/customresourcedefinitions", crd({"default": 1}, preserveUnknownFields=True),
+     "spec.preserveUnknownFields: Invalid value: true: must be false in order to use defaults in the schema"),
+    ("v1/pods", {"spec": {
+        "containers": [{"name": "c", "image": "i"}],
+        "volumes": [{"name": "v", "projected": {"sources": [{"podCertificate": {}, "secret": {"name": "s"}}]}}]}}, ""),
     ("v1/nodes", {"spec": {"podCIDR": "10.1.0.0/24", "podCIDRs": ["x"]}}, ""),
     ("v1/services", {"spec": {"type": "NodePort", "ports": [{"port": 80, "nodePort": -1}]}}, ""),
     ("discovery.k8s.io/v1/endpointslices", {

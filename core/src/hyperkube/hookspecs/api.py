@@ -247,6 +247,7 @@ class ResourceSpec:
         indexes: field selectors that are worth an index.
         create: serves creation of a virtual resource.
         cells: prints one object's row; None: Name and Age.
+        names_kind_in_selectors: whether the refusal of a field selector names the kind, as it does for some.
         row_conditions: what is said of a whole row: ``type``, ``status``, ``reason`` and ``message`` each.
         row_order: sorts the rows of a list by what it returns; None leaves them in the list's order.
         served: whether it is served without being asked for by ``--runtime-config``.
@@ -278,6 +279,7 @@ class ResourceSpec:
     row_order: Callable[[Object], Any] | None = None
     fields: Mapping[str, Callable[[Object], str]] = field(default_factory=dict)
     indexes: tuple[str, ...] = ()
+    names_kind_in_selectors: bool = False
     subresources: tuple[Subresource, ...] = ()
     create: SubresourceHandler | None = None
     own_annotations: frozenset[str] = frozenset()

@@ -55,6 +55,7 @@ class Traits(Stored, total=False):
     row_order: Callable[[Object], Any]
     fields: Mapping[str, Callable[[Object], str]]
     indexes: tuple[str, ...]
+    names_kind_in_selectors: bool
     subresources: tuple[Subresource, ...]
     create: SubresourceHandler
     read: SubresourceHandler

@@ -129,6 +129,13 @@ class Validator:
         below = (self._properties, self._values, self._items, self._all)
         return not self._rules and not self._compile_error and not any(below)
 
+    @property
+    def has_faults(self) -> bool:
+        """Whether a rule here or below cannot be compiled."""
+        below = [*self._properties.values(), *self._all, *filter(None, (self._values, self._items))]
+        own = bool(self._compile_error) or any(rule.compile_error for rule in self._rules)
+        return own or any(validator.has_faults for validator in below)
+
     def check(self, correlated: CorrelatedValue, budget: Budget) -> None:
         """Evaluate the rules for a value."""
         if correlated.value is None or budget.spent:
@@ -230,6 +237,15 @@ def validator_for(schema: Any, *, root: bool = False) -> Validator | None:
         return None
     validator = Validator(schema, root=root or bool(schema.get("x-kubernetes-embedded-resource")))
     return None if validator.is_empty else validator
+
+
+def rule_errors(path: Path, value: Any, schema: JsonSchema) -> list[FieldError]:
+    """Return the rules of a schema that a value breaks, in a value without a past; what does not compile is no rule."""
+    validator, budget = validator_for(schema), Budget()
+    if validator is None or validator.has_faults:
+        return []
+    validator.check(CorrelatedValue(path, value, None), budget)
+    return budget.errors
 
 
 class SchemaRules:

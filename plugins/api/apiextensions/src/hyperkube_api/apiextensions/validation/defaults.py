@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from hyperkube_lib.structural_schema.embedded import embedded_errors
 from hyperkube_lib.structural_schema.structure import EMBEDDED, OWN, prune
-from hyperkube_lib.structural_schema.validation import validate
+from hyperkube_lib.structural_schema.validation import has_rules, validate
 
 from hyperkube.machinery.aggregate import aggregate
 from hyperkube.machinery.field import FieldError, Path, invalid
@@ -75,7 +75,17 @@ def _check(path: Path, schema: Object, location: Location, *, pruned: bool, in_m
 def _outside(path: Path, default: Any, schema: Object, *, pruned: bool) -> Iterator[FieldError]:
     if pruned and _pruned(default, schema) != default:
         yield invalid(path, default, "must not have unknown fields")
-    yield from embedded_errors(path, default, schema, _meta().decode) or validate(default, schema, path, "")
+    errors = embedded_errors(path, default, schema, _meta().decode) or validate(default, schema, path, "")
+    yield from errors or _broken_rules(path, default, schema)
+
+
+def _broken_rules(path: Path, default: Any, schema: Object) -> list[FieldError]:
+    """Return the rules of a schema that its own default breaks; those that cannot be compiled are told elsewhere."""
+    if not has_rules(schema):
+        return []
+    from hyperkube_api.apiextensions.cel.validation import rule_errors
+
+    return rule_errors(path, default, schema)
 
 
 def _inside_metadata(path: Path, default: Any, schema: Object, location: Location) -> Iterator[FieldError]:

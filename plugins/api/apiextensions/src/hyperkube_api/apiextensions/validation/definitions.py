@@ -119,6 +119,11 @@ def _spec(
                 yield required(at)
             elif version.get("served") and not spec.preserves_unknown_fields:
                 yield required(at, "because otherwise all fields are pruned")
+    if spec.preserves_unknown_fields and any(
+        "default" in level for schema in spec.schemas() for level in subschemas(schema)
+    ):
+        text = "must be false in order to use defaults in the schema"
+        yield invalid(_SPEC.child("preserveUnknownFields"), True, text)
     yield from _versions(spec, options, same)
     yield from _required_names(_SPEC.child("names"), spec.names)
     yield from _names(_SPEC.child("names"), spec.names)

@@ -53,12 +53,14 @@ class PodStrategy(StatusStrategy):
                 }
             ]
         obj["status"] = status
+        _drop_pod_certificates(call, obj, None)
         _no_negative_grace(obj["spec"])
         apply_match_label_keys(obj)
         call.warnings.extend(map(app_armor_warning, apply_app_armor_annotations(obj)))
 
     def prepare_update(self, call: Call, obj: Object, old: Object) -> None:
         """A negative grace period means one second."""
+        _drop_pod_certificates(call, obj, old)
         _no_negative_grace(obj["spec"])
 
     def prepare_status_update(self, call: Call, obj: Object, old: Object) -> None:
@@ -113,6 +115,27 @@ class PodStrategy(StatusStrategy):
 def _privileged(call: Call) -> bool:
     """Tell whether the cluster allows privileged containers."""
     return call.services.allow_privileged
+
+
+def _drop_pod_certificates(call: Call, pod: Object, old: Object | None) -> None:
+    """Drop certificates from projected volumes while their gate is off, unless the pod had some before.
+
+    Source: kubernetes pkg/api/pod/util.go (dropDisabledPodCertificateProjection).
+    """
+    if call.gates.get("PodCertificateRequest"):
+        return
+    if old is not None and any("podCertificate" in source for source in _projected_sources(old)):
+        return
+    for source in _projected_sources(pod):
+        source.pop("podCertificate", None)
+
+
+def _projected_sources(pod: Object) -> list[Object]:
+    return [
+        source
+        for volume in pod["spec"].get("volumes") or ()
+        for source in (volume.get("projected") or {}).get("sources") or ()
+    ]
 
 
 def _no_negative_grace(spec: Object) -> None:

@@ -29,4 +29,5 @@ def resource_slices() -> ResourceSpec:
         ),
         cells=resource_slice_cells,
         fields=fields("spec.nodeName", "spec.driver"),
+        names_kind_in_selectors=True,
     )

@@ -98,7 +98,9 @@ def unknown_field(served: ServedResource, name: str) -> str:
     """Return the text for a field selector that a resource does not have."""
     if not served.spec.fields:
         return f'"{name}" is not a known field selector: only "metadata.name", "metadata.namespace"'
-    return f"field label not supported: {name}"
+    kind = served.kind
+    place = f" for {kind.api_version}, Kind={kind.kind}" if served.spec.names_kind_in_selectors else ""
+    return f"field label not supported{place}: {name}"
 
 
 def _index(fields: FieldSelector, served: ServedResource) -> Index | None:
