@@ -24,10 +24,6 @@ def render() -> str:
     """Return the page."""
     parts = [HEAD]
     for family, name in sorted(SPECIFICATIONS.items()):
-        other = name.rpartition(".")[2]
-        if family != other and SPECIFICATIONS.get(other) == name:
-            parts.append(f"\n## {family}\n\nThe hooks of [{other}](#{other}), for another server.\n")
-            continue
         module = importlib.import_module(name)
         parts.append(f"\n## {family}\n\n{inspect.getdoc(module)}\n")
         hooks = [

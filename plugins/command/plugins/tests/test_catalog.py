@@ -3,7 +3,7 @@
 from importlib.metadata import entry_points
 
 import pytest
-from hyperkube_command.plugins.catalog import SPECIFICATIONS, catalog
+from hyperkube_command.plugins.catalog import FAMILIES, catalog
 
 SOUND = """
 from hyperkube.hookspecs import hookimpl
@@ -57,4 +57,4 @@ def test_without_hooks_nothing_is_imported(two_plugins):
 def test_every_family_of_this_project_is_known():
     groups = {group.removeprefix("hyperkube.") for group in entry_points().groups if group.startswith("hyperkube.")}
 
-    assert groups - {"bundle", "command", "server"} <= SPECIFICATIONS.keys()
+    assert groups - {"bundle", "command", "server"} <= FAMILIES.keys()

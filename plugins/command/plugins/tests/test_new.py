@@ -10,12 +10,9 @@ from hyperkube_command.plugins.new import families, planned, write
 
 from hyperkube.machinery.errors import UsageError
 
-BY_HAND = {"cloud_controller", "csi"}
-"""A controller with one entry point more, and drivers, which are written after `csi-host-path`."""
-
 
 def test_there_is_a_template_for_every_family():
-    assert set(families()) | BY_HAND == {*SPECIFICATIONS, "command", "server"}
+    assert set(families()) == {*SPECIFICATIONS, "command", "server"}
 
 
 @pytest.mark.parametrize("name", ["require-owner", "require_owner", "RequireOwner", "requireOwner"])

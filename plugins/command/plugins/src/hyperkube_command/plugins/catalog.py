@@ -15,9 +15,7 @@ SPECIFICATIONS = {
     "authn": "hyperkube.hookspecs.authn",
     "authz": "hyperkube.hookspecs.authz",
     "cloud": "hyperkube.hookspecs.cloud",
-    "cloud_controller": "hyperkube.hookspecs.controller",
     "controller": "hyperkube.hookspecs.controller",
-    "csi": "hyperkube_lib.csi.driver",
     "network": "hyperkube.hookspecs.network",
     "proxier": "hyperkube.hookspecs.proxier",
     "runtime": "hyperkube.hookspecs.runtime",
@@ -25,7 +23,13 @@ SPECIFICATIONS = {
     "storage": "hyperkube.hookspecs.storage",
     "volume": "hyperkube.hookspecs.volume",
 }
-"""Family → the module with its contract: hook specs, or the class that its plugins derive from."""
+"""Family → the module with its hook specs."""
+FAMILIES = {
+    **SPECIFICATIONS,
+    "cloud_controller": "hyperkube.hookspecs.controller",
+    "csi": "hyperkube_lib.csi.driver",
+}
+"""All families: also those whose hook specs are another family's, or that derive from a class of a library."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +52,7 @@ def catalog(family: str | None = None, *, hooks: bool = False) -> list[Installed
     A plugin that cannot be imported is listed with the reason.
     """
     rows: list[InstalledPlugin] = []
-    for word in sorted(SPECIFICATIONS):
+    for word in sorted(FAMILIES):
         if family is not None and word != family:
             continue
         enabled = enabled_by_default(word)

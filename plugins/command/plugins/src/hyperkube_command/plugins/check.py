@@ -15,7 +15,7 @@ from enum import StrEnum
 from importlib.metadata import EntryPoint
 from typing import Any
 
-from hyperkube_command.plugins.catalog import SPECIFICATIONS
+from hyperkube_command.plugins.catalog import FAMILIES
 from hyperkube_command.plugins.why import HOSTS
 
 from hyperkube.hookspecs.base import Plugin
@@ -82,7 +82,7 @@ def check_hooks(family: str, entry: EntryPoint) -> Iterator[tuple[Level, str]]:
     if family in PROGRAMS:
         return
     found = load_entry(family, entry)
-    specifications = importlib.import_module(SPECIFICATIONS[family])
+    specifications = importlib.import_module(FAMILIES[family])
     known = {name: spec for name, spec in vars(specifications).items() if getattr(spec, f"{PROJECT}_spec", None)}
     marked = []
     for name in dir(found):
@@ -125,7 +125,7 @@ def check_flags(family: str, entry: EntryPoint) -> Iterator[tuple[Level, str]]:
 
 def check_start(family: str, entry: EntryPoint) -> Iterator[tuple[Level, str]]:
     """Measure its import in an interpreter of its own: a server that uses it starts later by that."""
-    specification = SPECIFICATIONS.get(family, "hyperkube.command.main")
+    specification = FAMILIES.get(family, "hyperkube.command.main")
     script = _COST.format(specification=specification, module=entry.module)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     if done.returncode:
@@ -162,7 +162,7 @@ def plugins_of(distribution: str) -> list[tuple[str, EntryPoint]]:
         UsageError: it brings none, or two distributions bring one of the same name.
     """
     wanted = _canonical(distribution)
-    families = (*SPECIFICATIONS, *PROGRAMS)
+    families = (*FAMILIES, *PROGRAMS)
     found = [
         (family, entry)
         for family in families
@@ -181,9 +181,7 @@ def plugins_of(distribution: str) -> list[tuple[str, EntryPoint]]:
 
 def foreign_distributions() -> Sequence[str]:
     """Return the distributions with plugins that are not part of hyperkube."""
-    names = {
-        entry.dist.name for family in (*SPECIFICATIONS, *PROGRAMS) for entry in installed(family).values() if entry.dist
-    }
+    names = {entry.dist.name for family in (*FAMILIES, *PROGRAMS) for entry in installed(family).values() if entry.dist}
     return sorted(name for name in names if not name.startswith(f"{PROJECT}-"))
 
 

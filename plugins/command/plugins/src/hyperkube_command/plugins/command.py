@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 import orjson
-from hyperkube_command.plugins.catalog import SPECIFICATIONS, InstalledPlugin, catalog
+from hyperkube_command.plugins.catalog import FAMILIES, InstalledPlugin, catalog
 from hyperkube_lib.local_cluster.access import cluster_options
 
 from hyperkube.machinery.errors import UsageError
@@ -55,8 +55,8 @@ def _print_table(table: Sequence[Sequence[str]]) -> None:
 
 
 def _known(family: str | None) -> str | None:
-    if family is not None and family not in SPECIFICATIONS:
-        raise UsageError(f"unknown family {family!r} ({known_names(family, SPECIFICATIONS, 'families')})")
+    if family is not None and family not in FAMILIES:
+        raise UsageError(f"unknown family {family!r} ({known_names(family, FAMILIES, 'families')})")
     return family
 
 

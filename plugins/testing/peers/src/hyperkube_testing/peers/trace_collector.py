@@ -25,12 +25,13 @@ class TraceCollector:
         self._server = grpc.server(ThreadPoolExecutor(max_workers=2))
         collector = self
 
-        class Service(trace_service_pb2_grpc.TraceServiceServicer):  # type: ignore[misc]  # untyped
+        class Service(trace_service_pb2_grpc.TraceServiceServicer):
             def Export(self, request: Any, context: Any) -> Any:  # noqa: N802  the service's own name
                 collector._keep(request)
                 return trace_service_pb2.ExportTraceServiceResponse()
 
-        trace_service_pb2_grpc.add_TraceServiceServicer_to_server(Service(), self._server)
+        register: Any = trace_service_pb2_grpc.add_TraceServiceServicer_to_server  # untyped
+        register(Service(), self._server)
         self.port = self._server.add_insecure_port("127.0.0.1:0")
 
     def _keep(self, request: Any) -> None:
