@@ -9,8 +9,8 @@ import json
 from typing import Any
 
 import orjson
+from hyperkube_lib.serving.json_syntax import syntax_error
 
-from hyperkube.machinery.codecs.json_syntax import syntax_error
 from hyperkube.machinery.schema.strict import Members, note
 
 TOO_DEEP = "exceeded max depth"
