@@ -87,6 +87,25 @@ def test_the_bytes_are_those_that_go_writes():
     assert body == envelope + b"\x1a\x00\x22\x00"
 
 
+@pytest.mark.parametrize("size", [0, 127, 128, 0x3FFF, 0x4000])
+def test_strings_of_any_length_come_back(size):
+    schema, subject = compile_schema("hyperkube_api.core.v1:ConfigMap"), {"data": {"b": "x" * size, "a": "y" * size}}
+
+    message = Protobuf().write_message(subject, schema)
+
+    assert Protobuf().read_message(message, schema)["data"] == subject["data"]
+    assert message.index(b"\x01a") < message.index(b"\x01b")
+
+
+def test_a_zero_value_is_there_only_where_it_is_pointed_to():
+    runtime_class, restart_policy, sub_path = delimited(29, b""), delimited(3, b""), delimited(2, b"")
+    message = delimited(2, restart_policy + runtime_class) + delimited(1, sub_path)
+
+    pod = Protobuf().read_document(message, compile_schema("hyperkube_api.core.v1:Pod"))
+
+    assert pod == {"spec": {"runtimeClassName": ""}, "metadata": {}}
+
+
 def test_unknown_fields_on_the_wire_are_skipped():
     codec, schema = Protobuf(), compile_schema("hyperkube_api.core.v1:LocalObjectReference")
     strange = b"\xf8\x07\x05" + b"\xf2\x07\x01z" + b"\xf9\x07" + b"\x00" * 8 + b"\x0a\x01a"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import orjson
 
-from hyperkube.machinery.codecs.wire import BYTES, WireError, read_length, read_varint, skip
+from hyperkube.machinery.codecs.wire import BYTES, read_length, read_varint, skip
 from hyperkube.machinery.codecs.wire_scalars import NUMBERS, READERS, read_number, text
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.recent import TEMPLATE_MAX, TEMPLATES, Recent
@@ -24,14 +24,20 @@ Reader = Callable[[bytes, int, int], Any]
 class MessageReader:
     """Reads messages of one schema, and of all below it.
 
-    What it returns holds zero values where Go wrote them; a schema's `decode` makes it canonical.
+    What it returns lacks zero values of members that are no pointers, which Go writes all the same; a schema's `decode`
+    makes it canonical.
     """
 
     def __init__(self, schema: type[KubeSchema], readers: dict[type[KubeSchema], MessageReader]) -> None:
         self._schema = schema
         self._readers = readers
-        self._handlers: dict[int, Handler] | None = None
+        self._handlers: dict[int, Handler | str] | None = None
         self._latest: Recent[bytes, bytes] | None = Recent(TEMPLATES) if schema.templated else None
+
+    @property
+    def reads(self) -> Reader:
+        """What reads a message: `read`, without the call in between where no template is remembered."""
+        return self._read if self._latest is None else self.read
 
     def read(self, data: bytes, at: int, end: int) -> Any:
         """Return the object of the message between two offsets.
@@ -65,7 +71,18 @@ class MessageReader:
             if key >= 0x80:
                 key, at = read_varint(data, at - 1)
             handler = handlers.get(key)
-            at = skip(data, at, end, key & 7) if handler is None else handler(out, data, at, end)
+            if handler.__class__ is str:  # most members are strings, and most strings are short: no call for them
+                start = at + 1
+                stop = start + data[at] if at < end else end + 1
+                if stop > end or stop - start >= 0x80:
+                    start, stop = read_length(data, at, end)
+                if stop > start:
+                    out[handler] = data[start:stop].decode("utf-8", "replace")
+                at = stop
+            elif handler is None:
+                at = skip(data, at, end, key & 7)
+            else:
+                at = handler(out, data, at, end)  # type: ignore[operator]  # the name of a string is above
 
     def _of(self, field: Struct) -> MessageReader:
         schema = field.schema()
@@ -74,15 +91,15 @@ class MessageReader:
             reader = self._readers[schema] = MessageReader(schema, self._readers)
         return reader
 
-    def _compile(self) -> dict[int, Handler]:
-        handlers: dict[int, Handler] = {}
+    def _compile(self) -> dict[int, Handler | str]:
+        handlers: dict[int, Handler | str] = {}
         for field in self._schema.declared().values():
             if field.number:
                 handlers |= self._handlers_of(field)
         return handlers
 
-    def _handlers_of(self, field: KubeField) -> dict[int, Handler]:
-        """Return the handlers of a field by tag; a list of numbers has two, as it may be packed."""
+    def _handlers_of(self, field: KubeField) -> Mapping[int, Handler | str]:
+        """Return the handlers of a field by tag, of a string its name; a list of numbers has two: it may be packed."""
         delimited = field.number << 3 | BYTES
         if isinstance(field, Inline):
             return {delimited: _inline(self._of(field))}
@@ -98,16 +115,18 @@ class MessageReader:
             return {delimited: _repeated(field.json_name, self._value(field.items))}
         wire_type = NUMBERS.get(field.scalar)
         if wire_type is not None:
-            return {field.number << 3 | wire_type: _number(field.json_name, field.scalar)}
+            return {field.number << 3 | wire_type: _number(field)}
         if field.scalar == "string":
-            return {delimited: _string(field.json_name)}
+            return {delimited: _single(field.json_name, _text) if field.ptr else field.json_name}
         return {delimited: _single(field.json_name, self._value(field))}
 
     def _value(self, field: KubeField) -> Reader:
         if isinstance(field, Struct):
-            return self._of(field).read
+            return self._of(field).reads
         if isinstance(field, List):
             return _wrapped
+        if field.scalar == "string":
+            return _text
         convert = READERS[field.scalar]
         return lambda data, at, end: convert(data[at:end])
 
@@ -134,22 +153,8 @@ def _wrapped(data: bytes, at: int, end: int) -> list[str]:
     return items
 
 
-def _string(name: str) -> Handler:
-    """Read a string: most fields are one, and most strings are short."""
-
-    def handle(out: Object, data: bytes, at: int, end: int) -> int:
-        length = data[at] if at < end else 0x80
-        start = at + 1
-        if length >= 0x80:
-            start, stop = read_length(data, at, end)
-        else:
-            stop = start + length
-            if stop > end:
-                raise WireError("unexpected EOF")
-        out[name] = text(data[start:stop])
-        return stop
-
-    return handle
+def _text(data: bytes, at: int, end: int) -> str:
+    return data[at:end].decode("utf-8", "replace")
 
 
 def _single(name: str, read: Reader) -> Handler:
@@ -179,9 +184,13 @@ def _inline(reader: MessageReader) -> Handler:
     return handle
 
 
-def _number(name: str, scalar: str) -> Handler:
+def _number(field: KubeField) -> Handler:
+    name, scalar, ptr = field.json_name, field.scalar, field.ptr
+
     def handle(out: Object, data: bytes, at: int, _end: int) -> int:
-        out[name], at = read_number(scalar, data, at)
+        value, at = read_number(scalar, data, at)
+        if value or ptr:
+            out[name] = value
         return at
 
     return handle
@@ -216,10 +225,10 @@ def _map(name: str, read: Reader) -> Handler:
         key = ""
         value: Any = None
         while at < stop:
-            field, at = read_varint(data, at)
+            field, at = (data[at], at + 1) if data[at] < 0x80 else read_varint(data, at)
             if field == (1 << 3 | BYTES):
                 start, at = read_length(data, at, stop)
-                key = text(data[start:at])
+                key = data[start:at].decode("utf-8", "replace")
             elif field == (2 << 3 | BYTES):
                 start, at = read_length(data, at, stop)
                 value = read(data, start, at)

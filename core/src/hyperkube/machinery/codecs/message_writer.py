@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from hyperkube.machinery.codecs.wire import BYTES, delimited, tag, varint
+from hyperkube.machinery.codecs.wire import BYTES, ONE_BYTE, delimited, tag, varint
 from hyperkube.machinery.codecs.wire_scalars import NUMBERS, WRITERS, write_number
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.recent import TEMPLATE_MAX, TEMPLATES, Recent
@@ -37,9 +37,14 @@ class MessageWriter:
         self._writers = writers
         self._shape = schema.shape
         self._zeros: list[bytes] | None = None
-        self._members: dict[str, tuple[int, Part]] = {}
+        self._members: dict[str, tuple[int, Part | None, bytes]] = {}
         self._embedded: list[tuple[int, Part]] = []
         self._latest: Recent[bytes, bytes] | None = Recent(TEMPLATES) if schema.templated else None
+
+    @property
+    def writes(self) -> Writer:
+        """What writes an object: `write`, without the call in between where no template is remembered."""
+        return self._write if self._latest is None else self.write
 
     def write(self, value: Any) -> bytes:
         """Return the message of an object; None is the zero value."""
@@ -60,8 +65,13 @@ class MessageWriter:
         out, members = self._zeros.copy(), self._members  # type: ignore[union-attr]  # compiled above
         for name, item in obj.items():
             if item is not None and (found := members.get(name)) is not None:
-                place, part = found
-                out[place] = part(item)
+                place, part, head = found
+                if part is not None:
+                    out[place] = part(item)
+                    continue
+                body = item.encode()  # most members are strings: no call for them
+                size = len(body)
+                out[place] = head + (ONE_BYTE[size] if size < 0x80 else varint(size)) + body
         for place, part in self._embedded:
             out[place] = part(obj)
         return b"".join(out)
@@ -72,11 +82,12 @@ class MessageWriter:
         zeros = []
         for place, field in enumerate(fields):
             if isinstance(field, Inline):
-                self._embedded.append((place, _framed(field.number, self._of(field).write)))
+                self._embedded.append((place, _framed(field.number, self._value(field))))
                 zeros.append(b"")
                 continue
             part, zero = self._part(field)
-            self._members[field.json_name] = (place, part)
+            plain = part is not None and field.scalar == "string" and not isinstance(field, List | Map)
+            self._members[field.json_name] = (place, None if plain else part, tag(field.number, BYTES))
             zeros.append(zero)
         self._zeros = zeros
 
@@ -90,7 +101,7 @@ class MessageWriter:
     def _part(self, field: KubeField) -> tuple[Part, bytes]:
         """Return what writes a field, and its bytes in an object that does not have it."""
         if isinstance(field, Map):
-            return _map(field, self._value(field.items)), b""
+            return _map(field.number, self._value(field.items)), b""
         if isinstance(field, List):
             if field.wrapper:
                 return _framed(field.number, _wrapped), b""
@@ -105,7 +116,7 @@ class MessageWriter:
 
     def _value(self, field: KubeField) -> Writer:
         if isinstance(field, Struct):
-            return self._of(field).write
+            return self._of(field).writes
         if isinstance(field, List):
             return _wrapped
         return WRITERS[field.scalar]
@@ -133,7 +144,8 @@ def _framed(number: int, write: Writer) -> Part:
 
     def part(value: Any) -> bytes:
         body = write(value)
-        return head + varint(len(body)) + body
+        size = len(body)
+        return head + (ONE_BYTE[size] if size < 0x80 else varint(size)) + body
 
     return part
 
@@ -166,7 +178,15 @@ def _repeated(field: List, write: Writer) -> Part:
     return lambda items: b"".join([part(item) for item in items])
 
 
-def _map(field: Map, write: Writer) -> Part:
-    key_part, item_part = _text(1), _framed(2, write)
-    entry = _framed(field.number, lambda pair: key_part(pair[0]) + item_part(pair[1]))
-    return lambda items: b"".join([entry(pair) for pair in sorted(items.items())])
+def _map(number: int, write: Writer) -> Part:
+    head, key_head, item_head = tag(number, BYTES), tag(1, BYTES), tag(2, BYTES)
+
+    def part(items: Any) -> bytes:
+        out: list[bytes] = []
+        for name, item in sorted(items.items()):
+            key, value = name.encode(), write(item)
+            entry = b"".join((key_head, varint(len(key)), key, item_head, varint(len(value)), value))
+            out += (head, varint(len(entry)), entry)
+        return b"".join(out)
+
+    return part

@@ -20,6 +20,8 @@ from hyperkube.machinery.schema.compiled import CompiledSchema
 
 MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
 MAGIC = b"k8s\x00"
+_LONGEST_HEAD = 256
+"""Bytes of a TypeMeta that is remembered."""
 NOT_PROTOBUF = "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]"
 
 
@@ -49,10 +51,18 @@ def open_envelope(body: bytes) -> Envelope:
         raise ProtobufError("empty body")
     try:
         fields = read_numbers(body[len(MAGIC) :])
-        type_meta = read_numbers(fields.get(1, b""))
+        head = fields.get(1, b"")
+        api_version, kind = _type_meta(head) if len(head) <= _LONGEST_HEAD else _type_meta.__wrapped__(head)
     except WireError as error:
         raise ProtobufError(str(error)) from error
-    return Envelope(text(type_meta.get(1, b"")), text(type_meta.get(2, b"")), fields.get(2, b""))
+    return Envelope(api_version, kind, fields.get(2, b""))
+
+
+@lru_cache(maxsize=1024)
+def _type_meta(message: bytes) -> tuple[str, str]:
+    """Return the apiVersion and kind that a TypeMeta holds."""
+    fields = read_numbers(message)
+    return text(fields.get(1, b"")), text(fields.get(2, b""))
 
 
 def close_envelope(api_version: str, kind: str, message: bytes) -> bytes:

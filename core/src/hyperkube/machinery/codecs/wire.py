@@ -6,7 +6,8 @@ VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 
 _SIGN = 1 << 63
 _WRAP = 1 << 64
-_ONE_BYTE = [bytes((number,)) for number in range(0x80)]
+ONE_BYTE = [bytes((number,)) for number in range(0x80)]
+"""The varints of one byte: most lengths are one, and a look-up is cheaper than a call."""
 
 
 class WireError(ValueError):
@@ -76,7 +77,9 @@ def skip(data: bytes, at: int, end: int, wire_type: int) -> int:
 def varint(number: int) -> bytes:
     """Write a number; a negative one takes ten bytes."""
     if 0 <= number < 0x80:
-        return _ONE_BYTE[number]
+        return ONE_BYTE[number]
+    if 0 <= number < 0x4000:
+        return bytes((number & 0x7F | 0x80, number >> 7))
     number &= _WRAP - 1
     out = bytearray()
     while number >= 0x80:

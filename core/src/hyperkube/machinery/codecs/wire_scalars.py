@@ -42,7 +42,10 @@ def read_numbers(data: bytes) -> Numbers:
     fields: Numbers = {}
     at, end = 0, len(data)
     while at < end:
-        key, at = read_varint(data, at)
+        key = data[at]
+        at += 1
+        if key >= 0x80:
+            key, at = read_varint(data, at - 1)
         number, wire_type = key >> 3, key & 7
         if wire_type == VARINT:
             raw, at = read_varint(data, at)
