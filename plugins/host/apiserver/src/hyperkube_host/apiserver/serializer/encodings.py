@@ -182,6 +182,10 @@ class ObjectEncoder:
         json = orjson.dumps(row)[:-1]
         return self._encodings.keep(cached, (served, "row"), _Row(json, until), len(json))
 
+    def keep(self, cached: CachedObject, key: Hashable, encoding: bytes) -> bytes:
+        """Keep another encoding with its object, likewise; return it."""
+        return self._encodings.keep(cached, key, encoding, len(encoding))
+
     def _bytes(self, cached: CachedObject, key: Hashable, make: Callable[[], bytes]) -> bytes:
         found: bytes | None = self._encodings.find(cached, key)
         if found is None:

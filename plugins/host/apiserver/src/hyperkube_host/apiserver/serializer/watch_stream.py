@@ -24,7 +24,7 @@ from hyperkube_host.apiserver.serializer.tables import (
     table_bytes,
 )
 from hyperkube_lib.watch_cache.cached_object import CachedObject
-from hyperkube_lib.watch_cache.watchers import CacheEvent
+from hyperkube_lib.watch_cache.watchers import ADDED, DELETED, MODIFIED, CacheEvent
 
 from hyperkube.machinery.clock import Clock, Timer
 from hyperkube.machinery.codecs.protobuf import Protobuf, enveloped, watch_frame
@@ -137,7 +137,9 @@ class ShapedFrames:
 
 
 class ProtobufFrames:
-    """Frames of protobuf, each after its length."""
+    """Frames of protobuf, each after its length; `shown` tells apart what is shown of an object."""
+
+    shown = "whole"
 
     def __init__(
         self, served: ServedResource, schema: CompiledSchema, protobuf: Protobuf, objects: ObjectEncoder
@@ -146,14 +148,19 @@ class ProtobufFrames:
         self._schema = schema
         self._protobuf = protobuf
         self._objects = objects
+        self._keys = {kind: (served, f"frame {kind} {self.shown}") for kind in (ADDED, MODIFIED, DELETED)}
 
     def event(self, event: CacheEvent) -> bytes:
-        """Return the frame of an event."""
-        served, cached = self._served, event.object
+        """Return the frame of an event; it is made once for all watches of this sort."""
+        served, kind, cached = self._served, event.kind, event.object
         if cached is None:
             mark = bookmark_object(served, event.revision, initial_end=event.initial_end)
-            return watch_frame(event.kind, self._mark(mark))
-        return watch_frame(event.kind, self._body(cached))
+            return watch_frame(kind, self._mark(mark))
+        if served.waits:
+            return watch_frame(kind, self._body(cached))
+        key, known = self._keys[kind], cached.encodings
+        frame: bytes | None = known.get(key) if known is not None else None
+        return frame or self._objects.keep(cached, key, watch_frame(kind, self._body(cached)))
 
     def error(self, status: Object) -> bytes:
         """Return the frame of an ERROR event."""
@@ -174,6 +181,7 @@ class PartialProtobufFrames(ProtobufFrames):
     """Frames of protobuf whose objects are partial."""
 
     def __init__(self, served: ServedResource, wanted: Format, protobuf: Protobuf, objects: ObjectEncoder) -> None:
+        self.shown = f"partial {wanted.version}"
         super().__init__(served, partial_schema(wanted), protobuf, objects)
         self._wanted = wanted
 
