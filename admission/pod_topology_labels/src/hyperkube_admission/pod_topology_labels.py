@@ -33,12 +33,12 @@ class PodTopologyLabels(Plugin):
         """Set the labels on bindings and on pods that come with a node."""
         if not self.context.gates.get("PodTopologyLabelsAdmission", True):
             return
-        if request.creates("pods", subresource="binding") or request.creates("bindings"):
+        if request.creates("pods"):
+            self._label(request.written(), spec_of(request.written()).get("nodeName", ""))
+        elif request.creates("pods", subresource="binding") or request.creates("bindings"):
             target = request.written().get("target") or {}
             if target.get("kind") in {"Node", "", None}:
                 self._label(request.written(), target.get("name", ""))
-        elif request.creates("pods"):
-            self._label(request.written(), spec_of(request.written()).get("nodeName", ""))
 
     def _label(self, obj: Object, node_name: str) -> None:
         if not node_name:

@@ -121,7 +121,12 @@ class AdmissionRequest:
 
     def creates(self, resource: str, group: str = "", subresource: str = "") -> bool:
         """Tell whether this creates that resource, or posts to that subresource of it."""
-        return self.operation == "CREATE" and self.writes(resource, group, subresource)
+        return (
+            self.operation == "CREATE"
+            and self.resource.resource == resource
+            and self.resource.group == group
+            and self.subresource == subresource
+        )
 
     def updates(self, resource: str, group: str = "", subresource: str = "") -> bool:
         """Tell whether this updates that resource or that subresource of it."""

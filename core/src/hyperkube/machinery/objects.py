@@ -50,12 +50,12 @@ def resource_version_of(obj: Object) -> ResourceVersion:
 
 def labels_of(obj: Object) -> dict[str, str]:
     """Return the labels; treat the result as shared and read-only."""
-    return metadata(obj).get("labels") or {}
+    return (obj.get("metadata") or {}).get("labels") or {}
 
 
 def annotations_of(obj: Object) -> dict[str, str]:
     """Return the annotations; treat the result as shared and read-only."""
-    return metadata(obj).get("annotations") or {}
+    return (obj.get("metadata") or {}).get("annotations") or {}
 
 
 def owners_of(obj: Object) -> list[Object]:

@@ -77,6 +77,10 @@ def _joined(findings: Sequence[object]) -> str:
     return ", ".join(str(finding) for finding in findings)
 
 
+_NAMESPACES, _PODS = NAMESPACES.group_resource, PODS.group_resource
+_ENFORCED = f"{PREFIX}enforce-policy"
+
+
 class PodSecurity(Plugin):
     """Holds every written pod against the policy of its namespace, and every namespace against the known policies."""
 
@@ -88,6 +92,7 @@ class PodSecurity(Plugin):
         self._defaults, errors = policy_of(settings.defaults, Policy(), prefix="")
         if errors:
             raise UsageError(f"settings of plugin {context.name!r}: {errors[0].path}: {errors[0].detail}")
+        self._shown = str(self._defaults.enforce), self._defaults.asks_for_nothing("enforce", "audit", "warn")
         self._exempt: dict[str, frozenset[str]] = {what: frozenset(of) for what, of in settings.exemptions.items()}
         unknown = set(self._exempt) - {"usernames", "namespaces", "runtimeClasses"}
         if unknown:
@@ -100,10 +105,11 @@ class PodSecurity(Plugin):
         if request.operation not in {"CREATE", "UPDATE"}:
             return
         resource = request.resource
-        if resource.group_resource == NAMESPACES.group_resource:
+        place = resource.group_resource
+        if place == _NAMESPACES:
             if not request.subresource:
                 self._namespace(request)
-        elif resource.group_resource == PODS.group_resource:
+        elif place == _PODS:
             if request.subresource in _LOOKED_AT:
                 self._pod(request)
         elif not request.subresource and (resource.group, resource.resource) in TEMPLATE_RESOURCES:
@@ -111,8 +117,9 @@ class PodSecurity(Plugin):
 
     def _pod(self, request: AdmissionRequest) -> None:
         policy, errors = self._policy(request)
-        request.annotations[f"{PREFIX}enforce-policy"] = str(policy.enforce)
-        if not errors and policy.asks_for_nothing("enforce", "audit", "warn"):
+        shown, asks_for_nothing = (str(policy.enforce), False) if policy is not self._defaults else self._shown
+        request.annotations[_ENFORCED] = shown
+        if asks_for_nothing or (not errors and policy.asks_for_nothing("enforce", "audit", "warn")):
             return
         pod = request.written()
         if request.old_object is None or _is_significant(pod, request.old_object):

@@ -181,7 +181,7 @@ def _once(decode: Converter) -> Converter:
             return decode(value, seen)
         known = latest.get(key)
         if known is not None:
-            return orjson.loads(known)
+            return value if known == key else orjson.loads(known)
         unknown = len(seen) if seen is not None else 0
         decoded = decode(value, seen)
         if len(key) <= TEMPLATE_MAX and (seen is None or len(seen) == unknown):

@@ -115,9 +115,9 @@ def counted(write, server):
 @pytest.mark.parametrize(
     ("write", "budget"),
     [
-        pytest.param(create_config_map, 370, id="create a ConfigMap"),
-        pytest.param(create_pod, 590, id="create a pod"),
-        pytest.param(patch_label, 650, id="patch a label"),
+        pytest.param(create_config_map, 360, id="create a ConfigMap"),
+        pytest.param(create_pod, 575, id="create a pod"),
+        pytest.param(patch_label, 630, id="patch a label"),
         pytest.param(put_status, 610, id="put a status"),
         pytest.param(get_pod, 20, id="get a pod"),
     ],

@@ -110,7 +110,7 @@ class Webhooks:
 
     def has_nothing_to_do(self, request: AdmissionRequest) -> bool:
         """Tell whether no webhook can be meant by a request, nor is any written with it."""
-        return self.is_empty and not is_own_configuration(request)
+        return not len(self._configurations) and not is_own_configuration(request)
 
     def matching(self, request: AdmissionRequest) -> Iterator[Webhook]:
         """Yield the webhooks that are about a request, as it is when each one's turn comes.

@@ -58,11 +58,11 @@ def encode(node: FieldSet) -> dict[str, Any]:
 
 def _in_order(node: FieldSet) -> list[str]:
     """Return a node's elements in Kubernetes' order; mostly they are of one kind, so that text order will do."""
-    elements = [element for element in node if element != MEMBER]
-    if len(elements) > 1:
-        elements.sort()
-        if elements[0][0] != elements[-1][0]:
-            elements.sort(key=_order)
+    elements = sorted(node)
+    if elements and elements[0] == MEMBER:  # it sorts before all others
+        del elements[0]
+    if len(elements) > 1 and elements[0][0] != elements[-1][0]:
+        elements.sort(key=_order)
     return elements
 
 

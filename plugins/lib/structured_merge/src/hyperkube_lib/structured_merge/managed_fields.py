@@ -276,7 +276,7 @@ def _of_creation(scope: FieldScope, new: Object, manager: str, now: datetime) ->
             return managed
         (made,) = managed.values()
         owned = _created.keep(key, replace(made, read=(made.fields, made.wire())))
-    return {scope.owner(manager, UPDATE): replace(owned, time=format_time(now))}
+    return {scope.owner(manager, UPDATE): Owned(owned.fields, owned.api_version, format_time(now), owned.read)}
 
 
 def _starting_point(stored: Any, requested: Any, *, is_subresource: bool) -> Managed:

@@ -5,13 +5,17 @@ Source: kubernetes pkg/apis/core/v1/defaults.go (SetDefaults_Pod).
 
 from __future__ import annotations
 
+import orjson
 from hyperkube_api.core.pod_specs.defaults import default_pod_spec
 
 from hyperkube.kinds.pods import aggregate_containers, default_requests, is_pod_level_resource
 from hyperkube.kinds.resource_lists import HUGE_PAGES_PREFIX
 from hyperkube.machinery.objects import Object
+from hyperkube.machinery.recent import TEMPLATE_MAX, TEMPLATES, Recent
 
 POD_LEVEL = ("cpu", "memory")
+_complete: Recent[bytes, bool] = Recent(TEMPLATES)
+"""The latest specifications in which nothing was missing."""
 
 
 def default_pod(pod: Object) -> None:
@@ -19,6 +23,22 @@ def default_pod(pod: Object) -> None:
     spec = pod.get("spec")
     if not isinstance(spec, dict):
         return
+    key = _key(spec)
+    if key is None or _complete.get(key) is None:
+        _default_spec(spec)
+        if key is not None and orjson.dumps(spec) == key:
+            _complete.keep(key, True)
+
+
+def _key(spec: Object) -> bytes | None:
+    try:
+        key = orjson.dumps(spec)
+    except TypeError:  # not what JSON can hold, such as an integer beyond 64 bits
+        return None
+    return key if len(key) <= TEMPLATE_MAX else None
+
+
+def _default_spec(spec: Object) -> None:
     default_pod_spec(spec)
     for member in ("containers", "initContainers"):
         for container in spec.get(member) or ():

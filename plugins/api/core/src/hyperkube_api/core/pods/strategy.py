@@ -20,7 +20,10 @@ from hyperkube.kinds.pods import TERMINAL_PHASES
 from hyperkube.kinds.qos import computed_qos_class
 from hyperkube.machinery.field import FieldError
 from hyperkube.machinery.objects import Object
+from hyperkube.machinery.recent import TEMPLATES, Recent
 from hyperkube.machinery.times import format_time
+
+_classes: Recent[str, str] = Recent(TEMPLATES)
 
 
 class PodStrategy(StatusStrategy):
@@ -40,7 +43,7 @@ class PodStrategy(StatusStrategy):
 
     def prepare_create(self, call: Call, obj: Object) -> None:
         """Start pending, in the class that the resources earn, held where gates say so."""
-        status: Object = {"phase": "Pending", "qosClass": computed_qos_class(obj)}
+        status: Object = {"phase": "Pending", "qosClass": _qos_class(obj)}
         if obj["spec"].get("schedulingGates"):
             status["conditions"] = [
                 {
@@ -110,6 +113,14 @@ class PodStrategy(StatusStrategy):
         if not spec.get("nodeName") or status.get("phase") in TERMINAL_PHASES:
             period = 0
         return 1 if period < 0 else period
+
+
+def _qos_class(pod: Object) -> str:
+    """Return the class that the resources earn; pods of one template earn the same."""
+    spec = pod["spec"]
+    containers = (*spec.get("containers", ()), *spec.get("initContainers", ()))
+    key = repr((spec.get("resources"), [container.get("resources") for container in containers]))
+    return _classes.get(key) or _classes.keep(key, computed_qos_class(pod))
 
 
 def _privileged(call: Call) -> bool:
