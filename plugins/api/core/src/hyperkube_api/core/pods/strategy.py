@@ -118,7 +118,7 @@ class PodStrategy(StatusStrategy):
 def _qos_class(pod: Object) -> str:
     """Return the class that the resources earn; pods of one template earn the same."""
     spec = pod["spec"]
-    containers = (*spec.get("containers", ()), *spec.get("initContainers", ()))
+    containers = (*(spec.get("containers") or ()), *(spec.get("initContainers") or ()))
     key = repr((spec.get("resources"), [container.get("resources") for container in containers]))
     return _classes.get(key) or _classes.keep(key, computed_qos_class(pod))
 
