@@ -1,8 +1,9 @@
 """Local traffic and node port addresses."""
 
 import pytest
+from hyperkube_lib.proxy_rules.interface_addresses import interface_addresses
 from hyperkube_lib.proxy_rules.local_detector import LocalDetectorSettings, local_detector
-from hyperkube_lib.proxy_rules.node_port_addresses import interface_addresses, node_port_addresses
+from hyperkube_lib.proxy_rules.node_port_addresses import node_port_addresses
 
 from hyperkube.hookspecs.proxier import ProxyNode
 from hyperkube.machinery.errors import UsageError

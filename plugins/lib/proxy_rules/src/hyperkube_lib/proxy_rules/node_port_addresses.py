@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from hyperkube_lib.proxy_rules.families import of_family
+from hyperkube_lib.proxy_rules.interface_addresses import interface_addresses
 
 from hyperkube.hookspecs.proxier import IPFamily, ProxyNode
 from hyperkube.machinery.errors import UsageError
@@ -64,18 +65,6 @@ def node_port_addresses(values: Sequence[str], node: ProxyNode, family: IPFamily
             raise UsageError(f"--nodeport-addresses: {value!r} is neither an address nor a range") from None
     ranges = of_family(values, family)
     return NodePortAddresses(family, ranges or (_EVERYWHERE[family],))
-
-
-def interface_addresses(family: IPFamily) -> list[str]:
-    """Return the addresses that the node's interfaces have now, link-local ones aside."""
-    import socket
-
-    import psutil
-
-    wanted = socket.AF_INET if family == "IPv4" else socket.AF_INET6
-    rows = [row for rows in psutil.net_if_addrs().values() for row in rows if row.family == wanted]
-    plain = [ipaddress.ip_address(row.address.partition("%")[0]) for row in rows]
-    return [str(address) for address in plain if not address.is_link_local]
 
 
 def _network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:

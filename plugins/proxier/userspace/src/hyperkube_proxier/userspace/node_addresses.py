@@ -3,24 +3,26 @@
 As kube-proxy's IPVS mode binds them to a dummy device, they are put on ``lo``, each with prefix 32 (128) and, for IPv4,
 with the label `LABEL`, by which `remove_all` finds those that a proxy left behind when it was killed. That needs
 CAP_NET_ADMIN.
-
-Source of the messages' layout: ``linux/rtnetlink.h``, ``linux/if_addr.h``.
 """
 
 from __future__ import annotations
 
 import errno
 import socket
-import struct
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 
-from hyperkube_lib.proxy_rules.netlink import ACK, CREATE, DUMP, EXCLUSIVE, ask, attribute, attributes
+from hyperkube_lib.proxy_rules.interface_addresses import (
+    ADDRESS_HEADER,
+    IFA_ADDRESS,
+    IFA_LABEL,
+    IFA_LOCAL,
+    labelled_addresses,
+)
+from hyperkube_lib.proxy_rules.netlink import ACK, CREATE, EXCLUSIVE, ask, attribute
 
 DEVICE = "lo"
 LABEL = "lo:kube-svc"
-_NEWADDR, _DELADDR, _GETADDR = 20, 21, 22
-_ADDRESS = struct.Struct("=BBBBI")
-_IFA_ADDRESS, _IFA_LOCAL, _IFA_LABEL = 1, 2, 3
+_NEWADDR, _DELADDR = 20, 21
 _NODAD = 0x02
 
 
@@ -51,8 +53,9 @@ class NodeAddresses:
 
 def remove_all() -> None:
     """Remove the addresses that proxies of this machine left behind."""
-    for ip in list(_labelled()):
-        _remove(ip)
+    for row in list(labelled_addresses("IPv4")):
+        if row.label == LABEL:
+            _remove(row.ip)
 
 
 def _remove(ip: str) -> None:
@@ -66,15 +69,8 @@ def _remove(ip: str) -> None:
 def _change(kind: int, flags: int, ip: str) -> None:
     family = socket.AF_INET6 if ":" in ip else socket.AF_INET
     packed = socket.inet_pton(family, ip)
-    body = _ADDRESS.pack(family, len(packed) * 8, _NODAD, 0, socket.if_nametoindex(DEVICE))
-    body += attribute(_IFA_LOCAL, packed) + attribute(_IFA_ADDRESS, packed)
+    body = ADDRESS_HEADER.pack(family, len(packed) * 8, _NODAD, 0, socket.if_nametoindex(DEVICE))
+    body += attribute(IFA_LOCAL, packed) + attribute(IFA_ADDRESS, packed)
     if family == socket.AF_INET:
-        body += attribute(_IFA_LABEL, LABEL.encode() + b"\0")
+        body += attribute(IFA_LABEL, LABEL.encode() + b"\0")
     list(ask(socket.NETLINK_ROUTE, kind, flags | ACK, body))
-
-
-def _labelled() -> Iterator[str]:
-    for body in ask(socket.NETLINK_ROUTE, _GETADDR, DUMP, _ADDRESS.pack(socket.AF_INET, 0, 0, 0, 0)):
-        rows = attributes(body[_ADDRESS.size :])
-        if rows.get(_IFA_LABEL, b"").rstrip(b"\0") == LABEL.encode():
-            yield socket.inet_ntop(socket.AF_INET, rows[_IFA_LOCAL])
