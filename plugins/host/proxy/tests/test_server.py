@@ -43,11 +43,17 @@ class Remembering:
 
 
 @pytest.fixture
-def world(monkeypatch):
+def proxier():
+    return Remembering()
+
+
+@pytest.fixture
+def world(monkeypatch, proxier):
     """A started proxy of node `n`: the API, the proxy and a function that asks its metrics port."""
     client = FakeClient(SystemClock())
-    proxier = Remembering()
     host = SimpleNamespace(start=lambda: None, close=lambda: None, hook=SimpleNamespace(proxier_build=lambda: proxier))
+    monkeypatch.setattr(module, "cleanup_others", lambda _options: None)
+    monkeypatch.setattr("hyperkube_host.proxy.conntrack.sysctls.set_up", lambda _options: None)
     monkeypatch.setattr(module, "build_host", lambda _options, _clock, _metrics: host)
     client.create(NODES, {"kind": "Node", "apiVersion": "v1", "metadata": {"name": "n"}, "spec": {}})
     values = {"hostname-override": "n", "proxy-mode": "remembering"}
@@ -258,3 +264,24 @@ def test_the_old_flag_for_iptables_chooses_it():
     values = FlagValues.of(COMMAND.all_flags(), {"legacy-userspace-proxy": "false"})
 
     assert ProxyOptions.of(values).mode == "iptables"
+
+
+class Leaving(Remembering):
+    """A proxier of the kernel that has something to remove later."""
+
+    families = ("IPv4",)
+
+    def __init__(self):
+        super().__init__()
+        self.waits = [0.01, None]
+
+    def rules_lost(self):
+        return False
+
+    def tidy(self):
+        return self.waits.pop(0) if self.waits else None
+
+
+@pytest.mark.parametrize("proxier", [Leaving()], ids=["leaving"])
+def test_what_is_left_to_remove_is_removed_without_a_change(world):
+    eventually(lambda: not world.proxier.waits)

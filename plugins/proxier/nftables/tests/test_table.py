@@ -218,9 +218,46 @@ def test_chains_that_cannot_be_deleted_yet_do_not_stop_a_sync(kernel, built, clo
 
     proxier.sync(state(port("other", "10.244.1.2"), changed=["other"]))
     assert (of_service(kernel, "web"), of_service(kernel, "other")) == ({"service"}, {"service"})
-    clock.advance(2)
+    clock.advance(31)
     proxier.sync(state(port("other", "10.244.1.2"), changed=[]))
     assert of_service(kernel, "web") == set()
+
+
+def test_empty_chains_go_without_another_change(kernel, built, clock):
+    proxier = built()
+    proxier.sync(state(port("web", "10.244.1.1")))
+    assert proxier.tidy() is None
+    proxier.sync(state(changed=["web"]))
+
+    assert proxier.tidy() == 1.0
+    clock.advance(1.0)
+    assert proxier.tidy() is None
+    assert of_service(kernel, "web") == set()
+
+
+def test_chains_that_the_kernel_keeps_are_tried_now_and_then(kernel, built, clock):
+    proxier = built()
+    proxier.sync(state(port("web", "10.244.1.1")))
+    proxier.sync(state(changed=["web"]))
+    clock.advance(1.0)
+    kernel.refuses = 1
+
+    assert proxier.tidy() == 30.0
+    clock.advance(30.0)
+    assert proxier.tidy() is None
+    assert of_service(kernel, "web") == set()
+
+
+def test_nothing_is_deleted_after_a_failure(kernel, built, clock):
+    proxier = built()
+    proxier.sync(state(port("web", "10.244.1.1")))
+    kernel.refuses = 1
+    with pytest.raises(TransactionFailed):
+        proxier.sync(state(changed=["web"]))
+    clock.advance(2)
+
+    assert proxier.tidy() is None
+    assert of_service(kernel, "web") != set()
 
 
 def test_a_chain_that_comes_back_is_not_deleted(kernel, built, clock):

@@ -29,7 +29,7 @@ from hyperkube_host.proxy.service_ports import (
 )
 from hyperkube_host.proxy.sync_limit import SyncLimit
 from hyperkube_lib.proxy_rules.families import FAMILIES
-from hyperkube_lib.proxy_rules.kernel import KernelProxier
+from hyperkube_lib.proxy_rules.kernel import KernelProxier, TidiesLater
 from hyperkube_lib.proxy_rules.node_port_addresses import node_port_addresses
 
 from hyperkube.client.client import Client
@@ -205,7 +205,8 @@ class Proxy:
         self._sync_needed.set()
         failed = False
         while not self._stopped.is_set():
-            self._clock.wait(self._sync_needed, self._longest_wait(failed=failed))
+            seconds = [self._longest_wait(failed=failed), self._tidy()]
+            self._clock.wait(self._sync_needed, min((each for each in seconds if each is not None), default=None))
             self._look_for_rules()
             delay = max(COLLECT_SECONDS, self._limit.delay(self._clock.monotonic()))
             if self._clock.wait(self._stopped, delay):
@@ -216,6 +217,10 @@ class Proxy:
         if self._kernel is not None:
             return self._options.sync_seconds
         return RETRY_SECONDS if failed else None
+
+    def _tidy(self) -> float | None:
+        """Have removed what a sync made needless; return in how many seconds that is to be done again."""
+        return self._kernel.tidy() if isinstance(self._kernel, TidiesLater) else None
 
     def _look_for_rules(self) -> None:
         """Have everything written again if the rules in the kernel are gone, or the time for it has come."""

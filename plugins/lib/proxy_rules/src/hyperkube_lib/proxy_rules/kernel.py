@@ -22,3 +22,14 @@ class KernelProxier(Protocol):
 
     def rules_lost(self) -> bool:
         """Tell whether another program has removed the rules; asked every sync period, and a full sync follows."""
+
+
+@runtime_checkable
+class TidiesLater(Protocol):
+    """A proxier that cannot remove at once all that a sync makes needless."""
+
+    def tidy(self) -> float | None:
+        """Remove what can be removed by now; return in how many seconds more can be, None if nothing is left.
+
+        Called on the thread that syncs, after each sync and when the time has come.
+        """

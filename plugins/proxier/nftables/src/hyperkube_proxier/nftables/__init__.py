@@ -29,7 +29,7 @@ _IPV6 = Path("/proc/net/if_inet6")
 
 
 class NftablesProxier:
-    """Keeps the table of each IP family; a `KernelProxier`."""
+    """Keeps the table of each IP family; a `KernelProxier` that `TidiesLater`."""
 
     def __init__(
         self, settings: NftablesSettings, programs: Mapping[IPFamily, Nft], metrics: TableMetrics, clock: Clock
@@ -51,6 +51,11 @@ class NftablesProxier:
     def rules_lost(self) -> bool:
         """Tell whether another program has removed a table."""
         return any(table.lost() for table in self._tables.values())
+
+    def tidy(self) -> float | None:
+        """Delete the chains that have been empty for long enough."""
+        waits = [table.delete_stale_chains() for table in self._tables.values()]
+        return min((seconds for seconds in waits if seconds is not None), default=None)
 
     def cleanup(self) -> None:
         """Remove the tables."""

@@ -35,6 +35,7 @@ from hyperkube.machinery.clock import Clock
 
 STALE_SECONDS = 1.0
 """How long a chain stays, empty, that nothing leads to any more: before 6.2 the kernel learns of that late."""
+RETRY_SECONDS = 30.0
 _NOTHING = ServiceRules()
 
 
@@ -64,7 +65,7 @@ class FamilyTable:
         Raises:
             TransactionFailed: nothing could be changed; the next sync writes everything.
         """
-        self._delete_stale_chains()
+        self.delete_stale_chains()
         changed, common = state.changed, self._common_context(state)
         full = changed is None or not self._is_known or common != self._common
         self._is_known, self._node, self._common = False, state.node, common
@@ -200,24 +201,30 @@ class FamilyTable:
         definition = f"type {address_type(self._family)} ; flags dynamic,timeout ; timeout {seconds}s ;"
         transaction.add_container("set", name, definition)
 
-    def _delete_stale_chains(self) -> None:
-        """Delete the chains that have been empty for long enough; what fails is done again later."""
+    def delete_stale_chains(self) -> float | None:
+        """Delete the chains that have been empty for long enough; return when the next one has, None if none is left.
+
+        Those that the kernel keeps, as something unknown leads to them, are tried again after `RETRY_SECONDS`. After a
+        sync that failed it is not known which are empty; the next one, of everything, finds out.
+        """
+        if not self._is_known:
+            return None
         now = self._clock.monotonic()
-        due = [chain for chain, since in self._stale.items() if now - since > STALE_SECONDS]
-        if not due:
-            return
-        transaction = self._transaction()
-        for chain in due:
-            transaction.delete_chain(chain)
-        try:
-            self._nft.run(transaction.text())
-        except TransactionFailed as error:
-            self._log.warning("%s: stale chains cannot be deleted yet: %s", self._family, error)
-            self._metrics.cleanup_failed(self._family)
-            self._stale |= dict.fromkeys(due, now)
-        else:
+        due = [chain for chain, since in self._stale.items() if now - since >= STALE_SECONDS]
+        if due:
+            transaction = self._transaction()
             for chain in due:
-                del self._stale[chain]
+                transaction.delete_chain(chain)
+            try:
+                self._nft.run(transaction.text())
+            except TransactionFailed as error:
+                self._log.warning("%s: stale chains cannot be deleted yet: %s", self._family, error)
+                self._metrics.cleanup_failed(self._family)
+                self._stale |= dict.fromkeys(due, now + RETRY_SECONDS - STALE_SECONDS)
+            else:
+                for chain in due:
+                    del self._stale[chain]
+        return min((since + STALE_SECONDS - now for since in self._stale.values()), default=None)
 
     def _transaction(self) -> Transaction:
         return Transaction(ip_word(self._family))
