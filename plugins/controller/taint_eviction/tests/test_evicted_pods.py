@@ -333,7 +333,7 @@ def test_a_pod_that_has_gone_meanwhile_is_no_failure(verb):
 
     rig.settle()
 
-    assert not rig.plugins[0]._scheduled
+    assert not any(each.has_failed for each in rig.plugins[0]._scheduled.values())
 
 
 def test_a_pod_that_replaced_another_in_one_step_has_its_own_time():
@@ -349,3 +349,20 @@ def test_a_pod_that_replaced_another_in_one_step_has_its_own_time():
     assert not done(rig, "patch")
     rig.advance(5)
     assert done(rig, "patch")
+
+
+def test_an_eviction_that_the_watch_has_not_shown_yet_is_not_begun_again():
+    rig = world(node(1), pod(t1=4))
+    plugin = rig.plugins[0]
+    rig.clock.advance(4)
+    for controller in rig.controllers:
+        controller.drain()
+    assert len(done(rig, "delete")) == 1
+
+    plugin._sync("default/pod1")  # as the changed status has it, which comes before the deletion
+    rig.client.delete(PODS, "pod1", "default", options={"gracePeriodSeconds": 0})
+    rig.settle()
+
+    plugin._recorder.flush()
+    assert [each["message"] for each in rig.client.objects(EVENTS)] == ["Marking for deletion Pod default/pod1"]
+    assert not plugin._scheduled

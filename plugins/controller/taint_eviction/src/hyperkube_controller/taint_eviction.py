@@ -53,12 +53,13 @@ def seconds_left(pod: Object, taints: Sequence[Object]) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """Since when a pod is to go, and until when it may stay; whether its deletion was refused already."""
+    """Since when a pod is to go, and until when it may stay; whether its deletion was refused, or accepted, already."""
 
     uid: str
     since: float
     end: float
     has_failed: bool = False
+    is_evicted: bool = False
 
 
 class TaintEviction(Plugin):
@@ -113,7 +114,8 @@ class TaintEviction(Plugin):
         self._cancel(pod, key_of(pod))
 
     def _cancel(self, pod: Object, key: str) -> None:
-        if self._scheduled.pop(key, None) is not None:
+        deadline = self._scheduled.pop(key, None)
+        if deadline is not None and not deadline.is_evicted:
             self._recorder.event(pod, "Normal", EVENT, f"Cancelling deletion of Pod {key}")
 
     def _sync(self, key: str) -> float | None:
@@ -127,15 +129,19 @@ class TaintEviction(Plugin):
             return None
         now = self.context.clock.monotonic()
         deadline = _deadline(self._scheduled.get(key), uid_of(pod), left, now)
+        if deadline.is_evicted:
+            return None  # the watch is about to show it
         if now < deadline.end:
             self._scheduled[key] = deadline
             return deadline.end - now
-        self._scheduled.pop(key, None)  # before the watch shows the deletion, which would pass for a cancellation
+        # Noted before the watch shows the deletion, which would pass for a cancellation.
+        self._scheduled[key] = Deadline(deadline.uid, deadline.since, deadline.end, is_evicted=True)
         if not deadline.has_failed:
             self._recorder.event(pod, "Normal", EVENT, f"Marking for deletion Pod {key}")
         try:
             self._evict(pod)
         except Conflict:
+            self._scheduled.pop(key, None)
             return None  # another pod has the name by now: the watch brings it
         except (ApiError, OSError):
             self._scheduled[key] = Deadline(deadline.uid, deadline.since, deadline.end, has_failed=True)
@@ -164,7 +170,13 @@ def _deadline(before: Deadline | None, uid: str, left: float, now: float) -> Dea
     """
     if before is None or before.uid != uid or (before.has_failed and before.since + left > before.end):
         return Deadline(uid, now, now + left)
-    return Deadline(uid, before.since, min(before.end, before.since + left), before.has_failed)
+    return Deadline(
+        uid,
+        before.since,
+        min(before.end, before.since + left),
+        has_failed=before.has_failed,
+        is_evicted=before.is_evicted,
+    )
 
 
 def _by_node(pod: Object) -> tuple[str, ...]:
