@@ -173,3 +173,53 @@ def test_a_slice_taken_from_the_controller_is_made_again():
     rig.settle()
 
     assert len(rig.client.objects(ENDPOINT_SLICES)) == 2
+
+
+TRIGGER = {"endpoints.kubernetes.io/last-change-trigger-time": "date"}
+
+
+@pytest.mark.parametrize(
+    ("labels", "annotations"),
+    [
+        ({}, {}),
+        ({}, {"foo": "bar"}),
+        ({"foo": "bar"}, {}),
+        ({"foo": "bar"}, {"foo2": "bar2"}),
+        ({"foo": "bar"}, {"foo2": "bar2", **TRIGGER}),
+    ],
+    ids=["plain", "annotations", "labels", "both", "trigger-time"],
+)
+def test_labels_and_annotations_are_shown(labels, annotations):
+    """Source: kubernetes ``pkg/controller/endpointslicemirroring/utils_test.go``."""
+    written = endpoints(labels=labels, annotations=annotations)
+    (made,) = run(written).client.objects(ENDPOINT_SLICES)
+
+    meta = made["metadata"]
+    managed = {
+        "kubernetes.io/service-name": "db",
+        "endpointslice.kubernetes.io/managed-by": "endpointslicemirroring-controller.k8s.io",
+    }
+    assert meta["labels"] == {**labels, **managed}
+    assert meta.get("annotations", {}) == {key: annotations[key] for key in annotations if key not in TRIGGER}
+    assert meta["name"].startswith("db-")
+    (owner,) = meta["ownerReferences"]
+    assert (owner["apiVersion"], owner["kind"], owner["name"], owner["controller"]) == ("v1", "Endpoints", "db", True)
+    assert written["metadata"]["labels"] == labels
+
+
+def test_what_is_said_of_an_address_is_shown():
+    target = {"apiVersion": "v1", "kind": "Pod", "namespace": "default", "name": "foo"}
+    address = {"ip": "10.1.2.3", "hostname": "foo", "nodeName": "node-abc", "targetRef": target}
+    (made,) = run({**endpoints(), "subsets": [{"addresses": [address], "ports": PORTS}]}).client.objects(
+        ENDPOINT_SLICES
+    )
+
+    assert made["endpoints"] == [
+        {
+            "addresses": ["10.1.2.3"],
+            "hostname": "foo",
+            "conditions": {"ready": True},
+            "targetRef": target,
+            "nodeName": "node-abc",
+        }
+    ]

@@ -84,3 +84,42 @@ def test_servers_that_do_not_agree_have_no_common_version():
     assert "commonEncodingVersion" not in found["status"]
     assert (condition["status"], condition["reason"]) == ("False", "CommonEncodingVersionUnset")
     assert condition["message"] == "Common encoding version unset"
+
+
+def test_what_the_remaining_servers_agree_on_becomes_common():
+    """Source: kubernetes ``pkg/controller/storageversiongc/gc_controller_test.go``."""
+    version = storage_version(a="v1", b="v2", c="v2")
+    version["status"]["commonEncodingVersion"] = "v1"
+    rig = run(version, lease("a"), lease("b"), lease("c"))
+
+    rig.client.delete(LEASES, "a", "kube-system")
+    rig.settle()
+
+    (found,) = rig.client.objects(STORAGE_VERSIONS)
+    assert ids(rig) == [["b", "c"]]
+    assert found["status"]["commonEncodingVersion"] == "v2"
+    assert [(each["type"], each["status"]) for each in found["status"]["conditions"]] == [
+        ("AllEncodingVersionsEqual", "True")
+    ]
+
+
+def test_a_lease_that_no_entry_names_changes_nothing():
+    version = storage_version(a="v1", c="v2")
+    version["status"]["commonEncodingVersion"] = "v1"
+    rig = run(version, lease("a"), lease("b"), lease("c"))
+
+    rig.client.delete(LEASES, "b", "kube-system")
+    rig.settle()
+
+    (found,) = rig.client.objects(STORAGE_VERSIONS)
+    assert ids(rig) == [["a", "c"]]
+    assert found["status"]["commonEncodingVersion"] == "v1"
+
+
+def test_the_last_server_takes_the_object_along():
+    rig = run(storage_version(a="v1"), lease("a"))
+
+    rig.client.delete(LEASES, "a", "kube-system")
+    rig.settle()
+
+    assert rig.client.objects(STORAGE_VERSIONS) == []

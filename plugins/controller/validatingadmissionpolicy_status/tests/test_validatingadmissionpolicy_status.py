@@ -1,4 +1,7 @@
-"""The validatingadmissionpolicy-status controller: warnings about types, once per generation."""
+"""The validatingadmissionpolicy-status controller: warnings about types, once per generation.
+
+Source: kubernetes ``pkg/controller/validatingadmissionpolicystatus/controller_test.go``.
+"""
 
 import orjson
 import pytest
@@ -133,3 +136,33 @@ def test_a_policy_is_checked_once_for_each_generation():
     rig.client.seed(POLICIES, {**policy({"expression": "object.nope"}), "status": old})
 
     assert checked(rig) == old
+
+
+CONFUSED = "found no matching overload for '_>_' applied to '(int, string)'"
+
+
+@pytest.mark.parametrize(
+    ("expressions", "expected"),
+    [
+        (["object.spec.replicas > 1"], {}),
+        (["object.spec.replicas < 100", "object.spec.replicas > '1'"], {1: [CONFUSED]}),
+        (
+            ["object.spec.nonExistingFirst > 1", "object.spec.replicas > '1'"],
+            {0: ["undefined field 'nonExistingFirst'"], 1: [CONFUSED]},
+        ),
+        (
+            ["object.spec.replicas < 100", "object.spec.replicas > '1' && object.spec.nonExisting == 1"],
+            {1: ["undefined field 'nonExisting'", CONFUSED]},
+        ),
+    ],
+    ids=["right", "type-confusion", "two-expressions", "two-warnings-of-one"],
+)
+def test_expressions(expressions, expected):
+    rig = world()
+    rig.client.seed(POLICIES, policy(*({"expression": each} for each in expressions)))
+
+    found = checked(rig)["typeChecking"].get("expressionWarnings", [])
+
+    assert [each["fieldRef"] for each in found] == [f"spec.validations[{index}].expression" for index in expected]
+    for each, texts in zip(found, expected.values(), strict=True):
+        assert all(text in each["warning"] for text in texts)
