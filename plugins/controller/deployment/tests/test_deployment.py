@@ -1,8 +1,11 @@
 """The deployment controller on the bench, together with the one of replica sets where pods matter."""
 
+from datetime import UTC, datetime
+
 import pytest
 from hyperkube_controller.deployment import Deployment
-from hyperkube_controller.deployment.decision import _history
+from hyperkube_controller.deployment.decision import _annotations, _history
+from hyperkube_controller.deployment.facts import Observed
 
 from hyperkube.kinds.resources import DEPLOYMENTS, EVENTS, PODS, REPLICA_SETS
 from hyperkube.machinery.errors import Forbidden
@@ -436,6 +439,22 @@ def test_a_deployment_that_selects_all_pods_does_nothing_but_tell():
     assert world.client.objects(REPLICA_SETS) == []
     assert told(world)["SelectingAll"] == "This deployment is selecting all pods. A non-empty selector is required."
     assert world.read()["status"] == {"observedGeneration": 1}
+
+
+def test_the_history_holds_the_revisions_that_a_replica_set_had():
+    annotations = {"deployment.kubernetes.io/revision": "10"}
+    seen = Observed({"metadata": {}, "spec": {}}, [], old_pods_left=False, now=datetime(2030, 1, 1, tzinfo=UTC))
+
+    for revision in (11, 12, 13):
+        annotations = _annotations(seen, annotations, revision)
+
+    assert annotations["deployment.kubernetes.io/revision"] == "13"
+    assert annotations["deployment.kubernetes.io/revision-history"] == "10,11,12"
+    assert _annotations(seen, annotations, 12) == annotations
+    for odd in ("soon", "\u00b2"):
+        assert _annotations(seen, {"deployment.kubernetes.io/revision": odd}, 14) == {
+            "deployment.kubernetes.io/revision": odd
+        }
 
 
 def test_the_history_of_revisions_keeps_within_its_bounds():

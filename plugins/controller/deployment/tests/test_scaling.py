@@ -3,8 +3,9 @@
 from datetime import UTC, datetime
 
 import pytest
-from hyperkube_controller.deployment.facts import Observed
+from hyperkube_controller.deployment.facts import Observed, number_annotation, revision_annotation
 from hyperkube_controller.deployment.scaling import (
+    _replica_set_fraction,
     is_scaling_event,
     new_rs_new_replicas,
     reconcile_old_replica_sets,
@@ -213,3 +214,38 @@ def test_without_any_the_latest_grows():
 )
 def test_a_change_of_the_number_is_known_by_the_annotation(sets, expected):
     assert is_scaling_event(observed(3, *sets)) is expected
+
+
+@pytest.mark.parametrize(
+    ("wanted", "status", "surge", "size", "most", "expected"),
+    [
+        pytest.param(0, 0, 0, 10, None, -10, id="none is wanted"),
+        pytest.param(10, 0, 0, 5, None, 0, id="never counted, the annotation is gone"),
+        pytest.param(10, 0, 0, 5, 0, 0, id="never counted, the annotation is none"),
+        pytest.param(120, 100, 0, 50, None, 10, id="a fifth more, the annotation is gone"),
+        pytest.param(120, 100, 0, 50, 0, 10, id="a fifth more, the annotation is none"),
+        pytest.param(120, 100, 0, 50, -1, 10, id="a fifth more, the annotation is no number of pods"),
+        pytest.param(120, 0, 0, 50, 100, 10, id="a fifth more"),
+        pytest.param(120, 0, 10, 50, 110, 9, id="a fifth more with a surge"),
+        pytest.param(10, 0, 0, 6, 12, -1, id="a sixth less"),
+        pytest.param(100, 0, 10, 50, 130, -8, id="a sixth less with a surge"),
+    ],
+)
+def test_the_share_of_one_replica_set(wanted, status, surge, size, most, expected):
+    rs = replica_set("rs", size, most=most)
+
+    assert _replica_set_fraction(observed(wanted, rs, surge=surge, unavailable=1, status=status), rs, surge) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "count", "revision"),
+    [
+        ("", None, None), ("invalid", None, None), ("-1", None, -1), ("--1", None, None), ("+2", None, 2), ("\u00b2", None, None),
+        ("0", 0, 0), ("13", 13, 13), ("2147483647", 2**31 - 1, 2**31 - 1), ("2147483648", None, 2**31),
+        ("4294967296", None, 2**32), ("9223372036854775808", None, None),
+    ],
+)  # fmt: skip
+def test_what_others_wrote_into_annotations(text, count, revision):
+    obj = {"metadata": {"annotations": {"a": text}}}
+
+    assert (number_annotation(obj, "a"), revision_annotation(obj, "a")) == (count, revision)

@@ -96,6 +96,40 @@ FAILED_WITH_2 = "Container main for pod default/mypod failed with exit code 2 ma
             NO_MATCH,
             id="condition-with-another-status",
         ),
+        *(
+            pytest.param(
+                [conditions("Ignore", "DisruptionTarget", pattern)],
+                pod(conditions=[("DisruptionTarget", actual)]),
+                PolicyMatch("Ignore") if pattern == actual else NO_MATCH,
+                id=f"pattern-{pattern}-actual-{actual}",
+            )
+            for pattern in ("True", "False", "Unknown")
+            for actual in ("True", "False", "Unknown")
+        ),
+        pytest.param(
+            [conditions("Count", "DisruptionTarget")],
+            pod(conditions=[("DisruptionTarget", "True")]),
+            PolicyMatch("Count"),
+            id="count-by-condition",
+        ),
+        pytest.param(
+            [
+                codes("Count", "NotIn", 8),
+                codes("Ignore", "In", 1, 2, 3),
+                codes("FailJob", "NotIn", 5, 6, 7),
+                conditions("Count", "ResourceLimitExceeded"),
+                conditions("Ignore", "DisruptionTarget"),
+            ],
+            pod(code=32),
+            PolicyMatch("Count"),
+            id="the-first-of-many",
+        ),
+        pytest.param(
+            [conditions("FailJob", "MaxFailedIndexesExceeded"), conditions("Ignore", "DisruptionTarget")],
+            pod(conditions=[("DisruptionTarget", "True")]),
+            PolicyMatch("Ignore"),
+            id="the-second-by-condition",
+        ),
         pytest.param([], pod(code=2), NO_MATCH, id="no-rules"),
     ],
 )

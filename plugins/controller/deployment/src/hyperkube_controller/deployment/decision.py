@@ -18,6 +18,7 @@ from hyperkube_controller.deployment.facts import (
     REVISION_HISTORY,
     Observed,
     replicas_of,
+    revision_annotation,
     revision_of,
     status_count,
     status_total,
@@ -155,7 +156,10 @@ def _annotations(observed: Observed, present: dict[str, str], revision: int) -> 
     copied = {key: value for key, value in annotations_of(observed.deployment).items() if key not in NOT_COPIED}
     wanted = {**present, **copied}
     before = present.get(REVISION, "")
-    if (int(before) if before.isdigit() else 0) < revision:
+    known = revision_annotation({"metadata": {"annotations": present}}, REVISION) if before else 0
+    if known is None:
+        return present  # somebody wrote there what is no number: left as it is, with all the rest
+    if known < revision:
         wanted[REVISION] = str(revision)
         if before:
             history = [part for part in present.get(REVISION_HISTORY, "").split(",") if part]

@@ -5,6 +5,7 @@ Source: kubernetes ``pkg/controller/deployment/util/deployment_util.go``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
@@ -23,6 +24,8 @@ NOT_COPIED = frozenset({
     "kubectl.kubernetes.io/last-applied-configuration", REVISION, REVISION_HISTORY, DESIRED, MAX, ROLLBACK_TO,
 })  # fmt: skip
 NO_DEADLINE = 2**31 - 1
+_COUNT = re.compile("[0-9]{1,10}")
+_REVISION = re.compile("[+-]?[0-9]{1,19}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +86,7 @@ class Observed:
     @property
     def rollback_to(self) -> int | None:
         """The revision that a rollback asks for, 0 for the one before the last; None for no rollback."""
-        return number_annotation(self.deployment, ROLLBACK_TO)
+        return revision_annotation(self.deployment, ROLLBACK_TO)
 
     @property
     def deadline(self) -> int | None:
@@ -129,11 +132,17 @@ def status_total(replica_sets: Iterable[Object], key: str) -> int:
 
 
 def number_annotation(obj: Object, key: str) -> int | None:
-    """Return an annotation that is a number, or None."""
+    """Return an annotation that is a number of pods, or None where somebody wrote anything else there."""
     text = annotations_of(obj).get(key, "")
-    return int(text) if text.lstrip("-").isdigit() else None
+    return int(text) if _COUNT.fullmatch(text) and int(text) < 2**31 else None
+
+
+def revision_annotation(obj: Object, key: str) -> int | None:
+    """Return an annotation that is the number of a revision, or None."""
+    text = annotations_of(obj).get(key, "")
+    return int(text) if _REVISION.fullmatch(text) and -(2**63) <= int(text) < 2**63 else None
 
 
 def revision_of(obj: Object) -> int:
     """Return the revision annotation; 0 for none."""
-    return number_annotation(obj, REVISION) or 0
+    return revision_annotation(obj, REVISION) or 0
