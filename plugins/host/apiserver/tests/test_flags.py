@@ -47,7 +47,19 @@ WITHOUT_EFFECT = {
     "egress-selector-config-file",
     "enable-aggregator-routing", "experimental-prefix", "http2-max-streams-per-connection",
     "kubelet-read-only-port", "master-service-namespace", "peer-advertise-ip", "peer-advertise-port",
-    "log-flush-frequency", "permit-address-sharing", "tls-ca-file", "tracing-config-file",
+    "log-flush-frequency", "permit-address-sharing", "tls-ca-file",
+    "aggregator-reject-forwarding-redirects", "allow-metric-labels", "allow-metric-labels-manifest",
+    "audit-log-batch-throttle-burst", "audit-log-batch-throttle-enable", "audit-log-batch-throttle-qps",
+    "audit-log-truncate-enabled", "audit-log-truncate-max-batch-size", "audit-log-truncate-max-event-size",
+    "audit-log-version", "audit-webhook-batch-throttle-burst", "audit-webhook-batch-throttle-enable",
+    "audit-webhook-batch-throttle-qps", "audit-webhook-truncate-enabled", "audit-webhook-truncate-max-batch-size",
+    "audit-webhook-truncate-max-event-size", "audit-webhook-version", "coordinated-leadership-lease-duration",
+    "coordinated-leadership-renew-deadline", "coordinated-leadership-retry-period", "debug-socket-path",
+    "disable-http2-serving", "disabled-metrics", "emulated-version", "emulation-forward-compatible",
+    "log-json-info-buffer-size", "log-json-split-stream", "log-text-info-buffer-size", "log-text-split-stream",
+    "min-compatibility-version", "peer-ca-file", "runtime-config-emulation-forward-compatible",
+    "service-account-signing-endpoint", "show-hidden-metrics-for-version", "storage-initialization-timeout",
+    "strict-transport-security-directives", "tls-curve-preferences",
 }  # fmt: skip
 """Flags of all servers that do nothing yet."""
 

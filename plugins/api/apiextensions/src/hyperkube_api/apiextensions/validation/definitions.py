@@ -169,7 +169,7 @@ def _versions(spec: Spec, options: SchemaOptions, same: frozenset[str]) -> Itera
         yield invalid(path, shown_versions(spec.versions), "must contain unique version names")
     if sum(bool(version.get("storage")) for version in spec.versions) != 1:
         text = "must have exactly one version marked as storage version"
-        yield invalid(path, shown_versions(spec.versions), text)
+        yield invalid(path, shown_versions(spec.versions) if spec.lists_versions else None, text)
     if spec.version and (wrong := names.dns1035_label(spec.version)):
         yield invalid(_SPEC.child("version"), spec.version, ",".join(wrong))
 

@@ -20,13 +20,18 @@ _SHARED = ("subresources", "schema", "additionalPrinterColumns", "selectableFiel
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """The spec of a definition; what is shared by all versions is taken out of `versions`."""
+    """The spec of a definition; what is shared by all versions is taken out of `versions`.
+
+    Attributes:
+        lists_versions: whether there is a list of versions, be it empty.
+    """
 
     group: str
     names: Object
     scope: str
     version: str
     versions: Sequence[Object]
+    lists_versions: bool
     validation: Object | None
     subresources: Object | None
     columns: Sequence[Object]
@@ -57,6 +62,7 @@ def internal(definition: Object) -> Spec:
         scope=spec.get("scope") or "",
         version=(versions[0].get("name") or "") if versions else "",
         versions=[{name: value for name, value in version.items() if name not in shared} for version in versions],
+        lists_versions=spec.get("versions") is not None,
         validation=shared.get("schema"),
         subresources=shared.get("subresources"),
         columns=shared.get("additionalPrinterColumns") or (),
@@ -149,10 +155,8 @@ def shown_rule(rule: Object) -> Object:
     return {shown: rule.get(name, zero) for shown, (name, zero) in _RULE.items()}
 
 
-def shown_versions(versions: Sequence[Object]) -> list[Object] | None:
-    """Return versions as messages show them; none at all is null."""
-    if not versions:
-        return None
+def shown_versions(versions: Sequence[Object]) -> list[Object]:
+    """Return versions as messages show them."""
     return [{shown: _version_member(version, shown, name) for shown, name in _VERSION.items()} for version in versions]
 
 
