@@ -300,7 +300,12 @@ FLAGS = (
             Flag("min-compatibility-version", LIST, "", "no effect: no older version is emulated"),
             Flag("runtime-config-emulation-forward-compatible", BOOL, False, "no effect: no older version is emulated"),
             Flag("service-account-signing-endpoint", STRING, "", "no effect: tokens are signed with a key file"),
-            Flag("storage-initialization-timeout", DURATION, "1m0s", "no effect: a store that is away ends the start at once"),
+            Flag(
+                "storage-initialization-timeout",
+                DURATION,
+                "1m0s",
+                "no effect: a store that is away ends the start at once",
+            ),
             Flag("strict-transport-security-directives", LIST, "", "no effect: no such header is sent"),
             Flag("tls-curve-preferences", LIST, "", "no effect: OpenSSL chooses the curve"),
             Flag("peer-ca-file", STRING, "", "no effect: requests are not passed on to peers"),
