@@ -187,6 +187,26 @@ def test_a_login_manager_that_restarts_is_found_again(rig_of):
     assert not rig.logind.delays_shutdowns
 
 
+def test_a_close_ends_it_in_the_middle_of_a_connect(rig_of):
+    rig, connects, goes_on = rig_of(), threading.Event(), threading.Event()
+
+    class Slow(list):
+        def pop(self, index):
+            connects.set()
+            goes_on.wait(30)
+            return FakeLogind()
+
+    rig.connections = Slow([None])
+    rig.logind.close()
+    eventually(lambda: rig.clock.advance(1.0) or connects.is_set())
+    closing = threading.Thread(target=rig.manager.close)
+    closing.start()
+    goes_on.set()
+    closing.join(30)
+
+    assert not closing.is_alive()
+
+
 @pytest.mark.parametrize(
     ("logind", "says"),
     [(FakeLogind(accepts=False), "unable to update logind InhibitDelayMaxSec to 30s"), (None, "cannot reach")],

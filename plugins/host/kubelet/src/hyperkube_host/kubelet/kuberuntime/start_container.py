@@ -161,9 +161,16 @@ class ContainerStarter:
         self._runtime.stop_container(container_id, grace)
         raise StartFailed(Waiting("PostStartHookError", problem))
 
-    def volume_images(self, pod: Object, sandbox: SandboxStatus) -> dict[str, Config | ImageUnavailable]:
-        """Pull the images that are volumes of a pod; return volume name → ``ImageSpec``, or why it is not there."""
+    def volume_images(
+        self, pod: Object, sandbox: SandboxStatus, *, starts: bool
+    ) -> dict[str, Config | ImageUnavailable]:
+        """Pull the images that are volumes of a pod; return volume name → ``ImageSpec``, or why it is not there.
+
+        Unless a container `starts` those are left out that are pulled whether or not they are there.
+        """
         volumes = [volume for volume in pod["spec"].get("volumes") or () if "image" in volume]
+        if not starts:
+            volumes = [volume for volume in volumes if volume["image"].get("pullPolicy") != "Always"]
         return {volume["name"]: self._volume_image(pod, volume, sandbox) for volume in volumes}
 
     def _volume_image(self, pod: Object, volume: Object, sandbox: SandboxStatus) -> Config | ImageUnavailable:

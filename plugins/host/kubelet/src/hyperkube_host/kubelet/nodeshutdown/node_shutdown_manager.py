@@ -154,6 +154,9 @@ class NodeShutdownManager:
             except LogindFailed as error:
                 logind = None
                 _log.warning("unable to watch the node for shutdown events: %s", error)
+            # A close during the connect has closed the one before: either it is seen here, or it sees the new one.
+            if logind is not None and self._closed.is_set():
+                logind.close()
 
     def _watch(self, logind: Logind) -> None:
         """Follow what the login manager tells until it tells no more."""

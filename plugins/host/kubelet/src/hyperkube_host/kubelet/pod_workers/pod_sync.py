@@ -84,8 +84,8 @@ class PodSync:
         if sandbox is None:
             return result
         result.changed |= self._services.allocations.actuate(entry, pod_status, sandbox)
-        # As Kubernetes does in each sync, whether or not a container is to start.
-        images = self._services.starter.volume_images(entry.pod, sandbox)
+        # As Kubernetes does in each sync, whether or not a container is to start; but it would pull each time, too.
+        images = self._services.starter.volume_images(entry.pod, sandbox, starts=bool(actions.starts))
         place = PodPlace(sandbox, paths, images, before_pull)
         for container in actions.starts:
             self._start(entry, container, place, pod_status, result)
