@@ -15,6 +15,7 @@ from hyperkube_host.kubelet.cm.options import ContainerManagerOptions
 from hyperkube_host.kubelet.cm.swap import SwapSettings, check_swap, swap_resources, swap_space
 from hyperkube_host.kubelet.cm.unmanaged import UnmanagedContainerManager
 from hyperkube_host.kubelet.flags import FLAGS
+from hyperkube_host.kubelet.metrics.kubelet_metrics import container_manager_metrics
 from hyperkube_host.kubelet.qos.resource_config import ResourceConfig
 from hyperkube_lib.grpc_messages import GrpcServer, RpcFailed, Stub, unix_channel
 
@@ -143,6 +144,22 @@ def test_a_pod_that_the_machine_is_too_small_for_is_refused(node):
     assert failure.message.startswith(
         "Allocate failed due to not enough cpus available to satisfy request: requested=4096"
     )
+
+
+def test_what_was_given_and_refused_is_counted(node):
+    node.run(pod("own", container()))
+    node.run(pod("shared", {"name": "c"}))
+    node.run(pod("huge", container(cpu="4096")))
+
+    figures = node.manager.figures()
+    of_topology = ("requests", "errors")
+    assert [figures[f"kubelet_topology_manager_admission_{what}_total"] for what in of_topology] == [3, 1]
+    assert [figures[f"kubelet_cpu_manager_pinning_{what}_total"] for what in of_topology] == [2, 1]
+    assert figures["kubelet_cpu_manager_exclusive_cpu_allocation_count"] == 1
+    assert figures["kubelet_cpu_manager_shared_pool_size_millicores"] == (os.cpu_count() - 1) * 1000
+    lines = container_manager_metrics(figures).splitlines()
+    assert "kubelet_topology_manager_admission_errors_total 1" in lines
+    assert "# TYPE kubelet_cpu_manager_exclusive_cpu_allocation_count gauge" in lines
 
 
 def test_cpus_that_were_given_are_not_resized(node):

@@ -74,6 +74,7 @@ class Kubelet:
                 self._services.probes.workers,
                 lambda: self._services.node_managers.evictions.evictions,
                 self._services.node_managers.shutdown.times,
+                self._services.container_manager.figures,
             ),
             client,
             self._clock,

@@ -294,6 +294,14 @@ class LinuxContainerManager:
             left |= usable
         return capacity, left
 
+    def figures(self) -> Mapping[str, int]:
+        """See `ContainerManager`."""
+        topology = {
+            "kubelet_topology_manager_admission_requests_total": self.topology.admission_requests,
+            "kubelet_topology_manager_admission_errors_total": self.topology.admission_errors,
+        }
+        return self.cpus.figures() | self.memory.figures() | topology
+
     def pods_memory_limit(self) -> int:
         """See `ContainerManager`."""
         return self._cgroups.node.pods_memory_limit()

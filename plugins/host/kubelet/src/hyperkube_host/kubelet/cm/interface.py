@@ -177,6 +177,9 @@ class ContainerManager(Protocol):
         Returns: both with the resources of device plugins too; those of plugins that are gone are zero.
         """
 
+    def figures(self) -> Mapping[str, int]:
+        """Return metric → value, of how resources were given to containers alone."""
+
     def pods_memory_limit(self) -> int:
         """Return the bytes of memory that all pods together are held to, 0 for no limit."""
 

@@ -51,6 +51,37 @@ def kubelet_metrics(runtime: Runtime, node_name: str, desired: int, active: int,
     )  # fmt: skip
 
 
+_OF_CONTAINER_MANAGER = {
+    "kubelet_cpu_manager_pinning_requests_total": "The number of cpu core allocations which required pinning.",
+    "kubelet_cpu_manager_pinning_errors_total": "The number of cpu core allocations which required pinning failed.",
+    "kubelet_cpu_manager_shared_pool_size_millicores": (
+        "The size of the shared CPU pool for non-guaranteed QoS pods, in millicores."
+    ),
+    "kubelet_cpu_manager_exclusive_cpu_allocation_count": (
+        "The total number of CPUs exclusively allocated to containers running on this node"
+    ),
+    "kubelet_memory_manager_pinning_requests_total": ("The number of memory pages allocations which required pinning."),
+    "kubelet_memory_manager_pinning_errors_total": (
+        "The number of memory pages allocations which required pinning that failed."
+    ),
+    "kubelet_topology_manager_admission_requests_total": (
+        "The number of admission requests where resources have to be aligned."
+    ),
+    "kubelet_topology_manager_admission_errors_total": (
+        "The number of admission request failures where resources could not be aligned."
+    ),
+}
+
+
+def container_manager_metrics(figures: Mapping[str, int]) -> str:
+    """Return how often CPUs, memory and whole pods were given what they are to have alone, or near one another."""
+    return "".join(
+        family(name, "counter" if name.endswith("_total") else "gauge", f"[ALPHA] {text}", [Sample({}, figures[name])])
+        for name, text in _OF_CONTAINER_MANAGER.items()
+        if name in figures
+    )
+
+
 def shutdown_metrics(began: float, ended: float) -> str:
     """Return when the last graceful shutdown of the node began and ended, in seconds since the epoch; 0 for never."""
     return "".join(

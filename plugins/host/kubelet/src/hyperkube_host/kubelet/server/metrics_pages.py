@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from hyperkube_host.kubelet.metrics.cadvisor_metrics import cadvisor_metrics
-from hyperkube_host.kubelet.metrics.kubelet_metrics import kubelet_metrics, shutdown_metrics, volume_metrics
+from hyperkube_host.kubelet.metrics.kubelet_metrics import (
+    container_manager_metrics,
+    kubelet_metrics,
+    shutdown_metrics,
+    volume_metrics,
+)
 from hyperkube_host.kubelet.metrics.probe_metrics import probe_metrics
 from hyperkube_host.kubelet.metrics.resource_metrics import failed_scrape, resource_metrics
 from hyperkube_host.kubelet.server.server_context import ServerContext
@@ -50,6 +55,6 @@ class MetricsPages:
             sum(entry.is_active for entry in entries),
             context.evictions(),
         )
-        own += shutdown_metrics(*context.shutdown_times())
+        own += shutdown_metrics(*context.shutdown_times()) + container_manager_metrics(context.container_manager())
         # Volumes are measured for this page only where there are claims: that means to look at each of their files.
         return own + (volume_metrics(context.summary.summary(), pods) if claims else "") + process_text()

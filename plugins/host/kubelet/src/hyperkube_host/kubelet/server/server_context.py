@@ -23,6 +23,7 @@ class ServerContext(NamedTuple):
         probes: returns the probes of all containers.
         evictions: signal → pods that were evicted for it.
         shutdown_times: returns when the last graceful shutdown of the node began and ended; 0 for never.
+        container_manager: returns metric → value of the container manager.
     """
 
     options: KubeletOptions
@@ -33,3 +34,4 @@ class ServerContext(NamedTuple):
     probes: Callable[[], Sequence[ProbeWorker]]
     evictions: Callable[[], Mapping[str, int]]
     shutdown_times: Callable[[], tuple[float, float]] = lambda: (0.0, 0.0)
+    container_manager: Callable[[], Mapping[str, int]] = dict

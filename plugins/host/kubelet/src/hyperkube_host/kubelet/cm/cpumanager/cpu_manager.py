@@ -9,7 +9,7 @@ import logging
 
 from hyperkube_host.kubelet.cm.cpumanager.cpu_set import CpuSet, format_cpu_set
 from hyperkube_host.kubelet.cm.cpumanager.cpu_state import CpuState
-from hyperkube_host.kubelet.cm.cpumanager.static_policy import StaticPolicy
+from hyperkube_host.kubelet.cm.cpumanager.static_policy import StaticPolicy, guaranteed_cpus
 from hyperkube_host.kubelet.cm.interface import ActivePods, RunningContainers, UpdateContainer
 from hyperkube_host.kubelet.cm.topologymanager.topology_manager import PolicyProvider, all_containers
 
@@ -31,6 +31,26 @@ class CpuManager(PolicyProvider):
         self._state = state
         self._policy = policy
         self._last: dict[str, CpuSet] = {}
+
+    def pins(self, pod: Object, container: Object) -> bool:
+        """Tell whether a container is to have CPUs for itself alone."""
+        return guaranteed_cpus(pod, container) > 0
+
+    def figures(self) -> dict[str, int]:
+        """Return metric → value; of a policy without CPUs for anyone alone only the counts."""
+        with self._lock:
+            alone = sum(len(cpus) for containers in self._state.assignments.values() for cpus in containers.values())
+            shared = len(self._state.default)
+        counts = {
+            "kubelet_cpu_manager_pinning_requests_total": self.pinning_requests,
+            "kubelet_cpu_manager_pinning_errors_total": self.pinning_errors,
+        }
+        if self._policy is None:
+            return counts
+        return counts | {
+            "kubelet_cpu_manager_shared_pool_size_millicores": shared * 1000,
+            "kubelet_cpu_manager_exclusive_cpu_allocation_count": alone,
+        }
 
     def affinity(self, uid: str, container: str) -> CpuSet:
         """Return the CPUs that a container may run on; empty when nothing restricts it."""

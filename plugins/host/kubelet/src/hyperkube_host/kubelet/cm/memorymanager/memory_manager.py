@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from hyperkube_host.kubelet.cm.interface import ActivePods
 from hyperkube_host.kubelet.cm.memorymanager.memory_state import MemoryState
-from hyperkube_host.kubelet.cm.memorymanager.static_policy import StaticMemoryPolicy
+from hyperkube_host.kubelet.cm.memorymanager.static_policy import StaticMemoryPolicy, requested_memory
 from hyperkube_host.kubelet.cm.topologymanager.topology_manager import PolicyProvider, all_containers
 
+from hyperkube.kinds.qos import GUARANTEED, qos_class
 from hyperkube.machinery.errors import UsageError
-from hyperkube.machinery.objects import uid_of
+from hyperkube.machinery.objects import Object, uid_of
 
 NONE, STATIC, BEST_EFFORT = "None", "Static", "BestEffort"
 
@@ -37,6 +38,17 @@ class MemoryManager(PolicyProvider):
         self.policy = NONE if policy is None else STATIC
         self._state = state
         self._policy = policy
+
+    def pins(self, pod: Object, container: Object) -> bool:
+        """Tell whether a container's memory is to come from few nodes."""
+        return qos_class(pod) == GUARANTEED and bool(requested_memory(container))
+
+    def figures(self) -> dict[str, int]:
+        """Return metric → value."""
+        return {
+            "kubelet_memory_manager_pinning_requests_total": self.pinning_requests,
+            "kubelet_memory_manager_pinning_errors_total": self.pinning_errors,
+        }
 
     def numa_nodes(self, uid: str, container: str) -> list[int]:
         """Return the nodes that a container's memory comes from; empty when it comes from anywhere."""

@@ -56,12 +56,25 @@ class PolicyProvider:
     def __init__(self, policy: HintProvider | None) -> None:
         self._policy_provider = policy
         self._lock = threading.RLock()
+        self.pinning_requests = 0
+        """How often a container was to have something for itself alone."""
+        self.pinning_errors = 0
+
+    def pins(self, pod: Object, container: Object) -> bool:
+        """Tell whether a container is to have something for itself alone, under the policy."""
+        raise NotImplementedError
 
     def allocate(self, pod: Object, container: Object) -> None:
         """See `HintProvider`."""
         if self._policy_provider is not None:
             with self._lock:
-                self._policy_provider.allocate(pod, container)
+                pins = self.pins(pod, container)
+                self.pinning_requests += pins
+                try:
+                    self._policy_provider.allocate(pod, container)
+                except AllocationFailed:
+                    self.pinning_errors += pins
+                    raise
 
     def topology_hints(self, pod: Object, container: Object) -> ResourceHints:
         """See `HintProvider`."""
@@ -130,6 +143,8 @@ class TopologyManager:
         self._numa = numa
         self._providers: list[HintProvider] = []
         self._hints: dict[tuple[str, str], TopologyHint] = {}
+        self.admission_requests = 0
+        self.admission_errors = 0
 
     def add_provider(self, provider: HintProvider) -> None:
         """Ask one more manager."""
@@ -149,6 +164,14 @@ class TopologyManager:
         Raises:
             AllocationFailed: the policy refuses, or a manager has too little.
         """
+        self.admission_requests += 1
+        try:
+            self._admit(pod)
+        except AllocationFailed:
+            self.admission_errors += 1
+            raise
+
+    def _admit(self, pod: Object) -> None:
         if self.options.policy == NONE:
             for container in all_containers(pod):
                 self._allocate(pod, container)
