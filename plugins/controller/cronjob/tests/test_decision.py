@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from hyperkube_controller.cronjob import Cronjob
-from hyperkube_controller.cronjob.decision import decide, due, job_of
+from hyperkube_controller.cronjob.decision import decide, due, job_of, until_next
 from hyperkube_controller.cronjob.schedule import BadSchedule, parse
 
 from hyperkube.kinds.resources import CRON_JOBS, JOBS
@@ -358,3 +358,18 @@ def test_a_job_is_made_from_the_template(zone, stamp):
     assert made["metadata"]["labels"] == {"a": "b"}
     assert made["metadata"]["annotations"] == {"x": "y", "batch.kubernetes.io/cronjob-scheduled-timestamp": stamp}
     assert made["spec"] == {"parallelism": 1}
+
+
+@pytest.mark.parametrize(
+    ("schedule", "last", "now", "hours"),
+    [
+        pytest.param("30 6-16/4 * * 1-5", at("10:30"), TOP + timedelta(hours=24, minutes=31), 3 + 59 / 60, id="every four hours"),
+        pytest.param("30 10,11,12 * * 1-5", at("10:30"), TOP + timedelta(hours=30, minutes=30), 66, id="over a weekend"),
+        pytest.param("0 12 * * 4", at("12:00"), TOP + timedelta(days=19, hours=1, minutes=30), 48.5, id="two runs were missed"),
+        pytest.param("0 12 * * 5", None, TOP + timedelta(hours=6), 20, id="no run yet"),
+    ],
+)  # fmt: skip
+def test_how_long_it_is_until_the_next_time(schedule, last, now, hours):
+    given = cron_job(schedule, created=TOP, last=last)
+
+    assert until_next(given, parse(schedule), now) == pytest.approx(hours * HOUR + 0.1)

@@ -268,3 +268,30 @@ def test_a_pod_waits_for_claims_of_an_earlier_one(policy, states, waits):
             world.client.get(PODS, "db-0", "d")
     else:
         assert world.names() == ["db-0"]
+
+
+@pytest.mark.parametrize(
+    ("name", "labels", "owned", "mine"),
+    [
+        pytest.param("db-1", True, True, True, id="its own"),
+        pytest.param("db-1", True, False, True, id="an orphan: adopted"),
+        pytest.param("db-1", False, False, False, id="an orphan without the labels"),
+        pytest.param("xdb-1", True, False, False, id="an orphan of another name"),
+        pytest.param("xdb-1", True, True, False, id="of another name: released"),
+        pytest.param("db-1", False, True, False, id="without the labels: released"),
+    ],
+)
+@pytest.mark.parametrize("scaled", ["Retain", "Delete"])
+@pytest.mark.parametrize("deleted", ["Retain", "Delete"])
+def test_which_pods_are_its_own(name, labels, owned, mine, scaled, deleted):
+    policy = {"whenScaled": scaled, "whenDeleted": deleted}
+    world = World(replicas=2, volumeClaimTemplates=[], persistentVolumeClaimRetentionPolicy=policy)
+    reference = world.client.objects(PODS)[0]["metadata"]["ownerReferences"][0]
+    meta = {"name": name, "namespace": "d", "labels": {"app": "db"} if labels else {}}
+    meta["ownerReferences"] = [reference] if owned else []
+    world.client.seed(PODS, {"kind": "Pod", "metadata": meta, "spec": {}, "status": {"phase": "Running"}})
+
+    world.settle()
+
+    owners = world.client.get(PODS, name, "d")["metadata"].get("ownerReferences") or []
+    assert [owner["uid"] for owner in owners] == ([reference["uid"]] if mine else [])
