@@ -1,9 +1,11 @@
 """What `reset` ends of a cluster whose containers a daemon has."""
 
+from functools import partial
+
 import orjson
 import pytest
 from hyperkube_command.local_cluster.arguments import ClusterOptions
-from hyperkube_command.local_cluster.left_pods import end_pods, remember_runtime
+from hyperkube_command.local_cluster.left_pods import build_runtime, end_pods, remember_runtime
 from hyperkube_lib.local_cluster.layout import Layout
 
 from hyperkube.hookspecs.runtime import RuntimeFailed, SandboxStatus
@@ -77,3 +79,15 @@ def test_a_file_that_is_none_is_one_line(layout):
 
     with pytest.raises(UsageError, match=r"runtime.json cannot be read"):
         end_pods(layout, lambda *given: None)
+
+
+@pytest.mark.parametrize("name", ["remote", "docker"])
+def test_a_daemon_that_is_not_there_is_named(layout, name):
+    pytest.importorskip(f"hyperkube_runtime.{name}")
+    endpoint = "docker-endpoint" if name == "docker" else "container-runtime-endpoint"
+    remember_runtime(cluster(layout, name, f"--{endpoint}=unix://{layout.root}/absent.sock"))
+
+    (line,) = end_pods(layout, partial(build_runtime, layout.kubelet))
+
+    assert line.startswith(f"pods of the runtime {name!r} are left: ")
+    assert "unknown key" not in line

@@ -58,7 +58,7 @@ def build_runtime(root: Path, name: str, settings: dict[str, str]) -> Runtime | 
     from hyperkube.hookspecs import runtime as specs
     from hyperkube.plugin import PluginContext, PluginNotFound, load
 
-    given = {"root_dir": str(root), **settings}
+    given = {"root_dir": str(root)} if name == PROCESS else dict(settings)
     if name == REMOTE and "container_runtime_endpoint" not in given:
         from hyperkube_host.kubelet.options import RUNTIME_SOCKETS
 
