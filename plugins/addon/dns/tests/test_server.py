@@ -160,12 +160,34 @@ def test_an_alias_brings_what_it_leads_to(world):
         (b"\1\2\1\0\0\1\0\0\0\0\0\0\7broken", dns.rcode.FORMERR),
         (b"\1\2\x28\0\0\0\0\0\0\0\0\0", dns.rcode.NOTIMP),
         (b"\1\2\1\0\0\0\0\0\0\0\0\0", dns.rcode.FORMERR),
+        (b"\1\2\1\0\0\2\0\0\0\0\0\0" + b"\1a\0\0\1\0\1" * 2, dns.rcode.FORMERR),
+        (b"\1\2\1\0\0\1\0\0\0\0\0\0\xc0\x0c\0\1\0\1", dns.rcode.FORMERR),
+        (
+            b"\1\2\1\0\0\1\0\0\0\0\x0f\xa0\1a\0\0\1\0\1" + b"\xc0\x0c\0\1\0\1\0\0\0\0\0\4\1\2\3\4" * 4000,
+            dns.rcode.FORMERR,
+        ),
+        (
+            b"\1\2\1\0\0\1\0\0\0\0\0\1\1a\0\0\1\0\1\0\0\x29\4\xd0\0\0\0\0\xea\x60" + b"\0\3\0\0" * 15000,
+            dns.rcode.FORMERR,
+        ),
         (dns.message.make_query(WEB, "ANY").to_wire(), dns.rcode.NOTIMP),
         (dns.message.make_query(WEB, "AXFR").to_wire(), dns.rcode.REFUSED),
         (dns.message.make_query("version.bind", "TXT", "CH").to_wire(), dns.rcode.REFUSED),
         (dns.message.make_query(WEB, "A", use_edns=1).to_wire(), dns.rcode.BADVERS),
     ],
-    ids=["cut", "notify", "no-question", "any", "transfer", "chaos", "future-edns"],
+    ids=[
+        "cut",
+        "notify",
+        "no-question",
+        "two-questions",
+        "name-of-itself",
+        "many-records",
+        "many-options",
+        "any",
+        "transfer",
+        "chaos",
+        "future-edns",
+    ],
 )
 def test_what_cannot_be_answered_is_refused(world, wire, code):
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:

@@ -8,6 +8,8 @@ import socket
 from collections.abc import Callable
 
 LARGEST = 65535
+MOST_WAITING = 4 * LARGEST
+"""Bytes of answers that may wait for a peer that does not read; then no more of its questions are read."""
 _CHUNK = 65536
 READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
 
@@ -58,6 +60,7 @@ class Stream:
     def _on_event(self, mask: int) -> None:
         if mask & WRITE:
             self._flush()
+            self._deliver()
         if self._is_open and mask & READ:
             self._read()
 
@@ -69,7 +72,8 @@ class Stream:
         except OSError:
             self._end()
             return
-        self._selector.modify(self._connection, READ | (WRITE if self._outbox else 0), self._on_event)
+        wanted = (READ if len(self._outbox) <= MOST_WAITING else 0) | (WRITE if self._outbox else 0)
+        self._selector.modify(self._connection, wanted, self._on_event)
 
     def _read(self) -> None:
         try:
@@ -82,7 +86,11 @@ class Stream:
             self._end()
             return
         self._inbox += data
-        while self._is_open and len(self._inbox) >= 2:
+        self._deliver()
+
+    def _deliver(self) -> None:
+        """Hand on the messages that are there, while the peer takes what they are answered with."""
+        while self._is_open and len(self._inbox) >= 2 and len(self._outbox) <= MOST_WAITING:
             length = int.from_bytes(self._inbox[:2], "big")
             if len(self._inbox) < 2 + length:
                 break
