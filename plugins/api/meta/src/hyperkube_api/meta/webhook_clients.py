@@ -5,11 +5,14 @@ Source: kubernetes apiserver ``pkg/util/webhook/validation.go``.
 
 from __future__ import annotations
 
+import re
 from urllib.parse import urlsplit
 
 from hyperkube.machinery import names
 from hyperkube.machinery.field import FieldError, Path, invalid, quote, required
 from hyperkube.machinery.objects import Object
+
+_BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2}).{0,2}")
 
 
 def client_config(path: Path, client: Object) -> list[FieldError]:
@@ -49,6 +52,11 @@ def _unreadable(url: str) -> str:
     """
     if any(char < " " or char == "\x7f" for char in url):
         return "net/url: invalid control character in URL"
+    if url.startswith(" ") and ":" in url.partition("/")[0]:
+        return "first path segment in URL cannot contain colon"
+    escape = _BAD_ESCAPE.search(url.partition("?")[0])
+    if escape is not None:
+        return f"invalid URL escape {quote(escape[0])}"
     try:
         port = urlsplit(url).netloc.rpartition("@")[2].rpartition("]")[2].partition(":")[2]
     except ValueError:
