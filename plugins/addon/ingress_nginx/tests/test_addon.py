@@ -210,3 +210,13 @@ def test_hosts_paths_tls_and_reloads(world):
 
     world.client.delete(INGRESSES, "web", "default")
     eventually(lambda: world.get("x.org", "/")[1].startswith("two "))
+
+    # One host that nginx refuses, its path is too long, costs itself alone.
+    world.ingress(
+        "odd",
+        rules=[
+            {"host": "long.org", "http": {"paths": [path("/" + "a" * 5000, "Prefix", "one")]}},
+            {"host": "late.org", "http": {"paths": [path("/", "Prefix", "one")]}},
+        ],
+    )
+    eventually(lambda: world.get("late.org", "/")[1].startswith("one "))

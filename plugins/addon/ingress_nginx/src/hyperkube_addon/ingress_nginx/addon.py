@@ -131,6 +131,7 @@ class IngressNginx(Plugin):
 
     def _serve(self, nginx: Nginx, place: Place) -> None:
         from hyperkube_addon.ingress_nginx.configuration import configuration, pair_files
+        from hyperkube_addon.ingress_nginx.isolation import apart
         from hyperkube_addon.ingress_nginx.routing import KeyPair
         from hyperkube_lib.serving.certificates import issue, make_ca
 
@@ -141,15 +142,26 @@ class IngressNginx(Plugin):
         own = KeyPair(made.certificate, made.key)
         logger.info("serving Ingresses at %s, ports %d and %d", place.address, place.http, place.https)
         applied = ""
+
+        def refusal(hosts: Sequence[Server]) -> str:
+            return nginx.refusal(configuration(hosts, place, own), files_of(hosts))
+
+        def files_of(hosts: Sequence[Server]) -> dict[str, bytes]:
+            pairs = {own, *(host.pair for host in hosts if host.pair)}
+            return {name: part for pair in pairs for name, part in zip(pair_files(pair), pair, strict=True)}
+
         while not self._stopped.is_set():
             self._changed.clear()
             chosen = self._ingresses()
             found = [self._with_usable_pair(server) for server in servers(chosen, self._cluster())]
             text = configuration(found, place, own)
             if text != applied:
-                pairs = {own, *(server.pair for server in found if server.pair)}
-                files = {name: part for pair in pairs for name, part in zip(pair_files(pair), pair, strict=True)}
-                error = nginx.apply(text, files)
+                error = nginx.apply(text, files_of(found))
+                if error:
+                    found, refused = apart(found, refusal)
+                    for host, why in refused.items():
+                        logger.warning("host %r is not served: %s", host or "*", why)
+                    error = nginx.apply(configuration(found, place, own), files_of(found))
                 if error:
                     logger.error("Ingresses are served as before: %s", error)
                     clock.wait(self._stopped, RETRY_SECONDS)

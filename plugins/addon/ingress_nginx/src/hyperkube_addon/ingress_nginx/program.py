@@ -31,26 +31,29 @@ class Nginx:
 
     def __init__(self, folder: Path, logger: logging.Logger) -> None:
         self._folder = folder
-        self._file = folder / "nginx.conf"
+        self._file, self._tried = folder / "nginx.conf", folder / "next.conf"
         self._logger = logger
         self._process: subprocess.Popen[bytes] | None = None
+
+    def refusal(self, text: str, files: Mapping[str, bytes]) -> str:
+        """Return why a configuration is refused, nothing if it is not; what runs goes on as it is."""
+        for name, content in files.items():
+            path = self._folder / name
+            if not path.exists():
+                path.touch(mode=0o600)
+                path.write_bytes(content)
+        self._tried.write_text(text)
+        return self._check(self._tried)
 
     def apply(self, text: str, files: Mapping[str, bytes]) -> str:
         """Start with a configuration, or go over to it; return why it is refused, nothing if it is not.
 
         Connections and requests under way go on.
         """
-        for name, content in files.items():
-            path = self._folder / name
-            if not path.exists():
-                path.touch(mode=0o600)
-                path.write_bytes(content)
-        tried = self._folder / "next.conf"
-        tried.write_text(text)
-        error = self._check(tried)
+        error = self.refusal(text, files)
         if error:
             return error
-        tried.replace(self._file)
+        self._tried.replace(self._file)
         for path in [*self._folder.glob("*.crt"), *self._folder.glob("*.key")]:
             if path.name not in files:
                 path.unlink()
@@ -74,13 +77,11 @@ class Nginx:
             self._process.wait()
 
     def _check(self, file: Path) -> str:
-        done = subprocess.run(
-            ["nginx", "-t", "-q", "-p", str(self._folder), "-c", str(file)],
-            capture_output=True,
-            text=True,
-            timeout=_TIMEOUT,
-            check=False,
-        )
+        command = ["nginx", "-t", "-q", "-p", str(self._folder), "-c", str(file)]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT, check=False)
+        except subprocess.TimeoutExpired:
+            return f"nginx: needs more than {_TIMEOUT} s to read it"
         return f"nginx: {done.stderr.strip()[:1000]}" if done.returncode else ""
 
     def _command(self, file: Path) -> list[str]:
