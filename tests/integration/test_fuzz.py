@@ -43,7 +43,13 @@ QUIET = settings(
     phases=[Phase.generate],
     suppress_health_check=list(HealthCheck),
 )
-KEPT_BY_THE_SERVER = ("/registry/leases/kube-system/", "/registry/masterleases/", "/registry/events/")
+KEPT_BY_THE_SERVER = (
+    "/registry/leases/kube-system/",
+    "/registry/masterleases/",
+    "/registry/events/",
+    "/registry/flowschemas/",
+    "/registry/prioritylevelconfigurations/",
+)
 UNREACHABLE_NODE = b"no preferred addresses found"
 """What Kubernetes too calls an internal error: the proxy of a node that has no address."""
 

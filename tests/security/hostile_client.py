@@ -59,7 +59,7 @@ def _queued() -> float:
     for thread in Path("/proc/self/task").iterdir():
         try:
             total += int((thread / "schedstat").read_text().split()[1])
-        except FileNotFoundError:
+        except (FileNotFoundError, ProcessLookupError):
             continue  # it ended meanwhile: what it waited is not counted, which lets less pass
     return total / 1e9
 
