@@ -4,7 +4,8 @@ Source: kubernetes ``pkg/controller/endpointslicemirroring/reconciler_test.go``.
 """
 
 import pytest
-from hyperkube_controller.endpointslicemirroring import CONTROLLER, decide, wanted_slices
+from hyperkube_controller.endpointslicemirroring import CONTROLLER, PREFIX, MirroringMetrics, decide, wanted_slices
+from prometheus_client import CollectorRegistry
 
 from hyperkube.client.actions import Create, Delete, Emit, Update
 
@@ -44,16 +45,16 @@ SOME = [
 
 
 @pytest.mark.parametrize(
-    ("subsets", "slices", "limit", "counts", "shown_count", "skipped"),
+    ("subsets", "slices", "limit", "counts", "shown_count", "skipped", "changed"),
     [
-        ([], [], 1000, (0, 0, 0), 0, 0),
-        ([{"ports": HTTP}], [], 1000, (0, 0, 0), 0, 0),
-        ([subset(HTTP, "10.0.0.1")], [], 1000, (1, 0, 0), 1, 0),
-        ([subset(FIRST, "10.0.0.1", "10.0.0.2")], [], 1000, (1, 0, 0), 2, 0),
-        (TWO, [], 1000, (2, 0, 0), 5, 0),
-        (TWO, [present()], 1000, (1, 1, 0), 5, 0),
-        (TWO, [present(*SOME)], 1000, (1, 1, 0), 5, 0),
-        (TWO, [present(shown("10.0.0.1", 1), shown("10.0.0.2", 2))], 1000, (1, 0, 0), 5, 0),
+        ([], [], 1000, (0, 0, 0), 0, 0, (0, 0, 0)),
+        ([{"ports": HTTP}], [], 1000, (0, 0, 0), 0, 0, (0, 0, 0)),
+        ([subset(HTTP, "10.0.0.1")], [], 1000, (1, 0, 0), 1, 0, (1, 0, 0)),
+        ([subset(FIRST, "10.0.0.1", "10.0.0.2")], [], 1000, (1, 0, 0), 2, 0, (2, 0, 0)),
+        (TWO, [], 1000, (2, 0, 0), 5, 0, (5, 0, 0)),
+        (TWO, [present()], 1000, (1, 1, 0), 5, 0, (5, 0, 0)),
+        (TWO, [present(*SOME)], 1000, (1, 1, 0), 5, 0, (4, 1, 1)),
+        (TWO, [present(shown("10.0.0.1", 1), shown("10.0.0.2", 2))], 1000, (1, 0, 0), 5, 0, (3, 0, 0)),
         (
             [subset(FIRST, "2001:db8::1", "10.0.0.2"), subset(SECOND, "10.0.1.1", "10.0.1.2", "2001:db8::2")],
             [],
@@ -61,6 +62,7 @@ SOME = [
             (4, 0, 0),
             5,
             0,
+            (5, 0, 0),
         ),
         (
             [subset(FIRST, "2001:db8::1", "2001:db8::2"), subset(SECOND, "2001:db8::3", "2001:db8::4", "2001:db8::5")],
@@ -69,6 +71,7 @@ SOME = [
             (2, 0, 0),
             5,
             0,
+            (5, 0, 0),
         ),
         (
             [subset(FIRST, "2001:db8::1", "no-ip"), subset(SECOND, "no-ip-either", "2001:db8::4", "2001:db8::5")],
@@ -77,10 +80,11 @@ SOME = [
             (2, 0, 0),
             3,
             2,
+            (3, 0, 0),
         ),
-        ([subset(FIRST, "no1", "no2"), subset(SECOND, "no3", "no4", "no5")], [], 1000, (0, 0, 0), 0, 5),
-        (TWO, [], 2, (2, 0, 0), 4, 1),
-        ([], [present(*SOME)], 1000, (0, 0, 1), 0, 0),
+        ([subset(FIRST, "no1", "no2"), subset(SECOND, "no3", "no4", "no5")], [], 1000, (0, 0, 0), 0, 5, (0, 0, 0)),
+        (TWO, [], 2, (2, 0, 0), 4, 1, (4, 0, 0)),
+        ([], [present(*SOME)], 1000, (0, 0, 1), 0, 0, (0, 0, 2)),
     ],
     ids=[
         "no-subsets",
@@ -99,7 +103,7 @@ SOME = [
         "slices-of-nothing",
     ],
 )
-def test_reconciled(subsets, slices, limit, counts, shown_count, skipped):
+def test_reconciled(subsets, slices, limit, counts, shown_count, skipped, changed):
     endpoints = {"kind": "Endpoints", "metadata": {"name": "test-ep", "namespace": "test"}, "subsets": subsets}
 
     actions = decide(endpoints, slices, limit)
@@ -109,3 +113,18 @@ def test_reconciled(subsets, slices, limit, counts, shown_count, skipped):
     assert sum(len(each["endpoints"]) for each in wanted.slices.values()) == shown_count
     assert wanted.skipped == skipped
     assert any(isinstance(each, Emit) for each in actions) == bool(skipped)
+
+    metrics = MirroringMetrics(limit)
+    metrics.planned("test/test-ep", slices, actions, wanted)
+    metrics.written(actions)
+    registry = CollectorRegistry()
+    registry.register(metrics)
+
+    def value(name, **labels):
+        return registry.get_sample_value(PREFIX + name, labels) or 0
+
+    assert tuple(value(f"endpoints_{what}_per_sync_sum") for what in ("added", "updated", "removed")) == changed
+    assert value("addresses_skipped_per_sync_sum") == skipped
+    assert value("endpoints_desired") == shown_count
+    assert value("num_endpoint_slices") == value("desired_endpoint_slices") == len(wanted.slices)
+    assert tuple(value("changes", operation=what) for what in ("create", "update", "delete")) == counts

@@ -1,15 +1,17 @@
 """endpointslicemirroring: endpoints that were written by hand are shown as slices too.
 
 That is for services without a selector; those with one have slices of their own.
-Source: kubernetes ``pkg/controller/endpointslicemirroring``.
+Source: kubernetes ``pkg/controller/endpointslicemirroring``, its ``metrics``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
 from ipaddress import ip_address
+from typing import TYPE_CHECKING
 
+from hyperkube_lib.controller_metrics import ControllerMetrics
 from hyperkube_lib.endpoints import (
     LAST_CHANGE_TRIGGER_TIME,
     MANAGED_BY,
@@ -28,6 +30,7 @@ from hyperkube.kinds.resources import ENDPOINT_SLICES, ENDPOINTS, SERVICES
 from hyperkube.kinds.workloads import controller_reference
 from hyperkube.machinery.backoff import Backoff
 from hyperkube.machinery.dataclass import dataclass
+from hyperkube.machinery.metric_families import Gauge, Histogram, growing
 from hyperkube.machinery.objects import (
     Object,
     annotations_of,
@@ -41,7 +44,11 @@ from hyperkube.machinery.objects import (
 from hyperkube.machinery.record import Record
 from hyperkube.plugin import Plugin
 
+if TYPE_CHECKING:
+    from prometheus_client.metrics_core import Metric
+
 CONTROLLER = "endpointslicemirroring-controller.k8s.io"
+PREFIX = "endpoint_slice_mirroring_controller_"
 SKIP = "endpointslice.kubernetes.io/skip-mirror"
 LEADER = "control-plane.alpha.kubernetes.io/leader"
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
@@ -112,11 +119,14 @@ def _endpoint(address: Object, ip: str, *, ready: bool) -> Object:
 
 def decide(endpoints: Object, slices: Sequence[Object], limit: int = MAX_ENDPOINTS_PER_SUBSET) -> list[Action]:
     """Return the fewest writes after which the slices say what the endpoints say, and events on what they cannot."""
+    return _decide(endpoints, slices, wanted_slices(endpoints, limit), limit)
+
+
+def _decide(endpoints: Object, slices: Sequence[Object], found: Wanted, limit: int) -> list[Action]:
     hidden = {LAST_CHANGE_TRIGGER_TIME, LAST_APPLIED}
     labels = {**labels_of(endpoints), SERVICE_NAME: name_of(endpoints), MANAGED_BY: CONTROLLER}
     annotations = {key: value for key, value in annotations_of(endpoints).items() if key not in hidden}
     left = list(slices)
-    found = wanted_slices(endpoints, limit)
     actions = _events(endpoints, found, limit)
     exact = {key: _exact(wanted, left) for key, wanted in found.slices.items()}
     for key, wanted in found.slices.items():
@@ -170,6 +180,98 @@ def _events(endpoints: Object, wanted: Wanted, limit: int) -> list[Action]:
     return events
 
 
+class MirroringMetrics(ControllerMetrics):
+    """What syncs change, and what all endpoints have and should have; thread-safe.
+
+    Args:
+        limit: how many endpoints of a subset are shown at most.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._histograms = {
+            name: Histogram(f"{PREFIX}{name}_per_sync", f"Number of {text}", growing(2, 2, 15))
+            for name, text in (
+                ("endpoints_added", "endpoints added on each Endpoints sync"),
+                ("endpoints_updated", "endpoints updated on each Endpoints sync"),
+                ("endpoints_removed", "endpoints removed on each Endpoints sync"),
+                (
+                    "addresses_skipped",
+                    "addresses skipped on each Endpoints sync due to being invalid or exceeding MaxEndpointsPerSubset",
+                ),
+            )
+        }
+        self._duration = Histogram(
+            f"{PREFIX}endpoints_sync_duration", "Duration of syncEndpoints() in seconds", growing(0.001, 2, 15)
+        )
+        super().__init__(*self._histograms.values(), self._duration)
+        self._changes: dict[str, int] = {}
+        self._sizes: dict[str, tuple[int, int, int]] = {}
+
+    def planned(self, key: str, slices: Sequence[Object], actions: Sequence[Action], found: Wanted) -> None:
+        """Take what a sync found, and how many endpoints its writes bring, change and take away."""
+        changes = dict.fromkeys(self._histograms, 0) | {"addresses_skipped": found.skipped}
+        present = {name_of(each): _by_address(each) for each in slices}
+        made = 0
+        for action in actions:
+            if isinstance(action, Create | Update):
+                before, after = present.get(name_of(action.object), {}), _by_address(action.object)
+                changes["endpoints_added"] += len(after.keys() - before.keys())
+                changes["endpoints_updated"] += sum(before[each] != after[each] for each in before.keys() & after)
+                changes["endpoints_removed"] += len(before.keys() - after.keys())
+                made += isinstance(action, Create)
+            elif isinstance(action, Delete):
+                changes["endpoints_removed"] += len(present.get(action.name, ()))
+                made -= 1
+        for name, count in changes.items():
+            self.observe(self._histograms[name], count)
+        counts = [len(each["endpoints"]) for each in found.slices.values()]
+        with self._lock:
+            self._sizes[key] = sum(counts), len(slices) + made, sum(-(-count // self._limit) for count in counts)
+
+    def written(self, actions: Iterable[Action]) -> None:
+        """Count the writes of a sync."""
+        with self._lock:
+            for action in actions:
+                kind = type(action).__name__.lower()
+                if kind != "emit":
+                    self._changes[kind] = self._changes.get(kind, 0) + 1
+
+    def synced(self, seconds: float) -> None:
+        """Take how long a sync took."""
+        self.observe(self._duration, seconds)
+
+    def forget(self, key: str) -> None:
+        """Forget endpoints that are not mirrored any more."""
+        with self._lock:
+            self._sizes.pop(key, None)
+
+    def collect(self) -> Iterator[Metric]:
+        """Return the families as of now."""
+        from prometheus_client.metrics_core import UnknownMetricFamily
+
+        yield from super().collect()
+        with self._lock:
+            changes, sizes = dict(self._changes), list(self._sizes.values())
+        texts = (
+            ("endpoints_desired", "Number of endpoints desired"),
+            ("num_endpoint_slices", "Number of EndpointSlices"),
+            ("desired_endpoint_slices", "Number of EndpointSlices that would exist with perfect endpoint allocation"),
+        )
+        for index, (name, text) in enumerate(texts):
+            yield Gauge(PREFIX + name, text).family({(): sum(size[index] for size in sizes)})
+        # Kubernetes' name lacks the ending that Prometheus' library gives to each counter.
+        family = UnknownMetricFamily(f"{PREFIX}changes", "Number of EndpointSlice changes", labels=("operation",))
+        for kind, count in sorted(changes.items()):
+            family.add_metric((kind,), count)
+        yield family
+
+
+def _by_address(slice_: Object) -> dict[str, Object]:
+    """Return the endpoints by what tells them apart: their addresses and what they are of."""
+    return {repr((each["addresses"], each.get("targetRef"))): each for each in slice_.get("endpoints") or ()}
+
+
 class Settings(Record):
     """How many endpoints are mirrored at once, how many addresses of a subset, how long changes of slices may wait."""
 
@@ -186,6 +288,8 @@ class Endpointslicemirroring(Plugin):
         """Build the loop."""
         settings = self.settings(Settings)
         self._limit = settings.mirroring_max_endpoints_per_subset
+        self._metrics = MirroringMetrics(self._limit)
+        self._metrics.register(self.context)
         self._endpoints = self.informers.informer(ENDPOINTS)
         self._services = self.informers.informer(SERVICES)
         slices = self.informers.informer(ENDPOINT_SLICES)
@@ -236,13 +340,27 @@ class Endpointslicemirroring(Plugin):
         self._services.add_handler(enqueue, on_update, enqueue)
 
     def _sync(self, key: str) -> None:
+        begun = self.context.clock.monotonic()
+        try:
+            self._mirror(key)
+        finally:
+            self._metrics.synced(self.context.clock.monotonic() - begun)
+
+    def _mirror(self, key: str) -> None:
         namespace, name = split_key(key)
         slices = self._own.of(key)
         endpoints = self._endpoints.get(namespace, name)
         if endpoints is None or not is_mirrored(endpoints, self._services.get(namespace, name)):
             self._own.forget(key)
-            perform(self.client, None, [Delete.of(ENDPOINT_SLICES, each) for each in slices])
+            self._metrics.forget(key)
+            gone = [Delete.of(ENDPOINT_SLICES, each) for each in slices]
+            perform(self.client, None, gone)
+            self._metrics.written(gone)
             return
         if is_being_deleted(endpoints) or not self._own.settled(key):
             return
-        self._own.perform(self.client, key, decide(endpoints, slices, self._limit), self._recorder)
+        found = wanted_slices(endpoints, self._limit)
+        actions = _decide(endpoints, slices, found, self._limit)
+        self._metrics.planned(key, slices, actions, found)
+        self._own.perform(self.client, key, actions, self._recorder)
+        self._metrics.written(actions)
