@@ -47,6 +47,10 @@ class HostPaths:
         Path(mounted.path).rmdir()
 
 
+UNDOING = ("teardown", "unmount device", "detach d1 from n")
+"""The steps of a disk when its last pod has ended."""
+
+
 class Disks:
     """A kind with every step; notes them, and fails at the one it is told to."""
 
@@ -232,17 +236,51 @@ def test_a_failed_step_is_told_and_taken_again_and_nothing_is_left(tmp_path, dis
     assert node.state.volumes_in_use() == []
 
 
-def test_undoing_goes_on_where_it_stopped(tmp_path, disk):
+@pytest.mark.parametrize("step", UNDOING)
+def test_undoing_goes_on_where_it_stopped(tmp_path, disk, step):
     node = Node(tmp_path, disk)
     node.setup("1", DATA)
-    node.disks.fails_at = "teardown"
+    node.disks.fails_at = step
 
-    busy = node.manager.teardown(pod("1", DATA))
+    tries = [node.manager.teardown(pod("1", DATA)) for _ in range(2)]
+    in_use = node.state.volumes_in_use()
     node.disks.fails_at = ""
     done = node.manager.teardown(pod("1", DATA))
 
-    assert (busy, done) == (False, True)
-    assert node.disks.steps[-3:] == ["teardown", "unmount device", "detach d1 from n"]
+    assert (tries, done) == ([False, False], True)
+    assert len(in_use) == 1
+    assert list(dict.fromkeys(node.disks.steps))[-3:] == list(UNDOING)
+    assert node.state.volumes_in_use() == []
+
+
+@pytest.mark.parametrize("step", UNDOING)
+def test_undoing_what_an_earlier_kubelet_mounted_goes_on_where_it_stopped(tmp_path, disk, step):
+    Node(tmp_path, disk).setup("1", DATA)
+    later = Node(tmp_path, disk)
+    later.disks.fails_at = step
+
+    assert not later.manager.clean_up("1")
+    later.disks.fails_at = ""
+    assert later.manager.clean_up("1")
+
+    assert list(dict.fromkeys(later.disks.steps)) == list(UNDOING)
+    assert later.state.volumes_in_use() == []
+
+
+def test_a_volume_that_could_not_be_let_go_is_taken_by_the_next_pod(tmp_path, disk):
+    node = Node(tmp_path, disk)
+    node.setup("1", DATA)
+    node.disks.fails_at = "unmount device"
+    assert not node.manager.teardown(pod("1", DATA))
+    node.setup("2", DATA)
+    node.disks.fails_at = ""
+
+    assert node.manager.teardown(pod("1", DATA))
+    assert "unmount device" not in node.disks.steps
+    assert node.manager.teardown(pod("2", DATA))
+
+    assert node.disks.steps[-2:] == ["unmount device", "detach d1 from n"]
+    assert node.state.volumes_in_use() == []
 
 
 def test_a_kubelet_that_was_killed_leaves_nothing_to_the_next(tmp_path, disk):

@@ -37,12 +37,14 @@ class NodeVolume:
         device: what it was attached as; None before.
         device_mount_path: where it is mounted for all pods; empty when it is not.
         pods: the pods that have it, or may have a part of it.
+        left: the pods that have nothing of it any more, after whose end it is still to be taken from the node.
     """
 
     volume: PodVolume
     device: str | None = None
     device_mount_path: str = ""
     pods: set[str] = field(default_factory=set)
+    left: set[str] = field(default_factory=set)
 
 
 class ActualStateOfWorld:
@@ -86,6 +88,11 @@ class ActualStateOfWorld:
             own.pop(name, None)
             if not own:
                 self._mounted.pop(uid, None)
+
+    def left_by(self, uid: str) -> list[PodVolume]:
+        """Return the volumes that a pod has nothing of any more, and that the node did not let go of yet."""
+        with self._lock:
+            return [one.volume for one in self._volumes.values() if uid in one.left]
 
     def is_mounted_elsewhere(self, unique_name: str, uid: str) -> bool:
         """Tell whether another pod has a volume."""

@@ -233,18 +233,34 @@ class VolumeMounter:
         """
         with self._locks.hold(volume.unique_name):
             on_node = self._state.volume(volume)
-            if volume.spec.is_block:
-                link = self._directories.volume_device(uid, volume.plugin_name, volume.spec.name)
-                folder = self._directories.device_folder(volume.plugin_name, volume.spec.name)
-                unlink_device(link, folder / uid)
-            else:
-                self._sub_paths.clean(uid, volume.spec.name)
-                folder = self._directories.volume(uid, volume.plugin_name, volume.spec.name)
-                volume.plugin.teardown(self._mounted_volume(uid, volume, folder))
-            self._state.mark_unmounted(uid, volume.name)
-            on_node.pods.discard(uid)
+            # A storage that did not let go is asked again, when the pod's own part is long undone.
+            if uid not in on_node.left:
+                self._take_from_pod(uid, volume)
+                on_node.pods.discard(uid)
+                on_node.left.add(uid)
             if not on_node.pods:
                 self._release(uid, volume, on_node)
+            on_node.left.discard(uid)
+
+    def unmount_left(self, uid: str) -> None:
+        """Take from the node what an earlier `unmount` of a pod could not.
+
+        Raises:
+            VolumeFailed, OSError: see `unmount`.
+        """
+        for volume in self._state.left_by(uid):
+            self.unmount(uid, volume)
+
+    def _take_from_pod(self, uid: str, volume: PodVolume) -> None:
+        if volume.spec.is_block:
+            link = self._directories.volume_device(uid, volume.plugin_name, volume.spec.name)
+            folder = self._directories.device_folder(volume.plugin_name, volume.spec.name)
+            unlink_device(link, folder / uid)
+        else:
+            self._sub_paths.clean(uid, volume.spec.name)
+            folder = self._directories.volume(uid, volume.plugin_name, volume.spec.name)
+            volume.plugin.teardown(self._mounted_volume(uid, volume, folder))
+        self._state.mark_unmounted(uid, volume.name)
 
     def _mounted_volume(self, uid: str, volume: PodVolume, path: Path) -> MountedVolume:
         folder = str(self._directories.plugin(volume.plugin_name))

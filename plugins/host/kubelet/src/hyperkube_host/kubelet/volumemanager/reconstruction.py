@@ -63,6 +63,7 @@ class Reconstruction:
         problems = []
         try:
             self._sub_paths.clean(uid)
+            self._mounter.unmount_left(uid)
             for volume in self.find(uid):
                 self._mounter.unmount(uid, volume)
         except (VolumeFailed, OSError) as error:
