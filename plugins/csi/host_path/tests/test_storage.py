@@ -182,3 +182,12 @@ def test_the_driver_says_what_it_is(driver):
     assert driver.get_capacity({})["available_capacity"] > 0
     with pytest.raises(CsiFailed, match="code = Unimplemented desc = unknown method ControllerFly"):
         driver.call("Controller", "ControllerFly", {})
+
+
+def test_nodes_that_see_one_folder_are_one_place(tmp_path):
+    settings = {"dir": str(tmp_path), "node_id": "n1", "place": "shared"}
+
+    info = HostPath(PluginContext(name="csi-host-path", settings=settings)).node_get_info({})
+
+    assert info["node_id"] == "n1"
+    assert list(info["accessible_topology"]["segments"].values()) == ["shared"]

@@ -23,11 +23,13 @@ class HostPathSettings(Record):
     Attributes:
         dir: where volumes are kept; empty to go without the driver.
         node_id: what it calls this node; empty for the node's name.
+        place: what its topology tells of this node; empty for what the node is called, as each has volumes of its own.
         hostname_override: the kubelet's, see there.
     """
 
     dir: str = ""
     node_id: str = ""
+    place: str = ""
     hostname_override: str = ""
 
 
@@ -70,7 +72,7 @@ class HostPath(ControllerService, NodeService):
         return self._storage
 
     def node_get_info(self, _request: Mapping[str, Any]) -> dict[str, Any]:
-        """Tell the node's name, which is its place as well."""
+        """Tell the node's name, which is its place as well unless it shares one."""
         settings = self._settings
         name = settings.node_id or settings.hostname_override or socket.gethostname().lower()
-        return {"node_id": name, "accessible_topology": {"segments": {TOPOLOGY_KEY: name}}}
+        return {"node_id": name, "accessible_topology": {"segments": {TOPOLOGY_KEY: settings.place or name}}}
