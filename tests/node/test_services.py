@@ -14,6 +14,8 @@ from remote_runtime import needs_remote
 
 from hyperkube.testing.waiting import eventually
 
+pytestmark = pytest.mark.timeout(300)
+
 FOLDER = "/etc/kubernetes"
 NAMESPACE = "services"
 PODS = "10.246.0.0/16"

@@ -17,6 +17,20 @@ FOLDER = "/var/lib/hyperkube"
 ASKER = {"matchLabels": {"app": "asker"}}
 
 
+def asker():
+    """Return a claim of the default class, and the pod that has it and asks."""
+    claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "8Mi"}}}
+    mount = {"name": "data", "mountPath": "/data"}
+    container = {"name": "asker", "image": "busybox:lab", "command": ["sleep", "1000"], "volumeMounts": [mount]}
+    volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
+    meta = {"name": "asker", "labels": ASKER["matchLabels"]}
+    rows = [
+        {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data"}, "spec": claim},
+        {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": {"containers": [container], "volumes": volumes}},
+    ]
+    return {"apiVersion": "v1", "kind": "List", "items": rows}
+
+
 def policy(ingress):
     """Return a policy for the pods of the deployment."""
     spec = {"podSelector": {"matchLabels": {"app": "web"}}, "policyTypes": ["Ingress"], "ingress": ingress}
@@ -30,7 +44,7 @@ def test_up_runs_containers(hyperkube_lab):
     up = node.start(
         HYPERKUBE, "up", "--container-runtime=remote", f"--data-dir={FOLDER}",
         "--kubelet-arg=eviction-hard=nodefs.available<1%", "--proxy-arg=proxy-mode=nftables",
-        "--addons=local-path-storage-class,dns,metrics-server,network-policy",
+        "--addons=snapshot-crds,csi-host-path,dns,metrics-server,network-policy",
     )  # fmt: skip
 
     def running():
@@ -65,8 +79,12 @@ def test_up_runs_containers(hyperkube_lab):
     look = ("exec", "deployment/web", "--", "nslookup", "web.default.svc.cluster.local")
     address = kubectl("get", "service", "web", "-o", "jsonpath={.spec.clusterIP}")
     eventually(lambda: f"Address: {address}" in node.run("kubectl", *look, env=env, check=False).stdout)
-    kubectl("run", "asker", "--image=busybox:lab", "--labels=app=asker", "--command", "--", "sleep", "1000")
+    node.run("kubectl", "apply", "-f", "-", env=env, stdin=json.dumps(asker()))
     kubectl("wait", "pod/asker", "--for=condition=Ready", "--timeout=60s")
+    assert kubectl("get", "pvc", "data", "-o", "jsonpath={.spec.storageClassName} {.status.phase}") == (
+        "csi-host-path Bound"
+    )
+    assert kubectl("exec", "asker", "--", "sh", "-c", "echo kept > /data/file; cat /data/file") == "kept\n"
     fetch = ("exec", "asker", "--", "sh", "-c", f"printf 'GET / HTTP/1.0\\r\\n\\r\\n' | nc -w 2 {address} 80")
 
     def fetches():
@@ -78,8 +96,4 @@ def test_up_runs_containers(hyperkube_lab):
     node.run("kubectl", "apply", "-f", "-", env=env, stdin=json.dumps(policy([{"from": [{"podSelector": ASKER}]}])))
     eventually(fetches, why="a policy allows the asker")
     up.stop()
-    listed = ("containers", "list", "--quiet")
-    assert node.ctr(*listed).stdout.split(), "containers run on without their cluster"
-    node.run(HYPERKUBE, "reset", "--yes", f"--data-dir={FOLDER}")
-    assert node.ctr(*listed).stdout.split() == []
     node.containerd.stop()
