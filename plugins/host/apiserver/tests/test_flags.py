@@ -58,7 +58,7 @@ WITHOUT_EFFECT = {
     "disable-http2-serving", "disabled-metrics", "emulated-version", "emulation-forward-compatible",
     "log-json-info-buffer-size", "log-json-split-stream", "log-text-info-buffer-size", "log-text-split-stream",
     "min-compatibility-version", "peer-ca-file", "runtime-config-emulation-forward-compatible",
-    "service-account-signing-endpoint", "show-hidden-metrics-for-version", "storage-initialization-timeout",
+    "service-account-signing-endpoint", "show-hidden-metrics-for-version",
     "strict-transport-security-directives", "tls-curve-preferences",
 }  # fmt: skip
 """Flags of all servers that do nothing yet."""

@@ -35,7 +35,7 @@ class StartingStore:
 
 
 def test_a_server_that_starts_waits_for_its_store(caplog):
-    wait_for_store(StartingStore(2), SystemClock())
+    wait_for_store(StartingStore(2), SystemClock(), 20.0)
 
     assert [record.getMessage() for record in caplog.records] == ["waiting for the store: connection refused"]
 

@@ -88,6 +88,7 @@ class StorageOptions(Record):
     event_ttl: float
     lease_reuse_duration_seconds: int
     storage_backend: str
+    storage_initialization_timeout: float
     storage_media_type: str
     storage_version: str
     storage_versions: str

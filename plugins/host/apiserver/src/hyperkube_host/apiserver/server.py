@@ -102,8 +102,9 @@ class ApiServer:
     def start(self) -> None:
         """Begin to serve: follow the store, start the plugins, create what must exist."""
         hooks, controllers = self._serving.hooks, self._controllers
+        patience = self._foundation.options.storage.storage_initialization_timeout
         for cache in self._model.caches:
-            wait_for_store(cache.store, SystemClock())
+            wait_for_store(cache.store, SystemClock(), patience)
             cache.start()
         hooks.finish(Part.STORES)
         controllers.bootstrap.run()

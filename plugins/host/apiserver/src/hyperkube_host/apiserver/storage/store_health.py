@@ -21,8 +21,6 @@ from hyperkube.storage.store import Store, StoreError, StoreUnavailable, prefix_
 HEALTH_SECONDS = 2.0
 COUNT_SECONDS = 60.0
 SIZE_SECONDS = 30.0
-START_SECONDS = 20.0
-"""How long a server that starts waits for its store: etcd may be starting too."""
 _RETRY_SECONDS = 0.2
 
 logger = logging.getLogger("hyperkube.storage")
@@ -40,7 +38,7 @@ class Measured(Protocol):
         """
 
 
-def wait_for_store(store: Store, clock: Clock, seconds: float = START_SECONDS) -> None:
+def wait_for_store(store: Store, clock: Clock, seconds: float) -> None:
     """Return once a store answers.
 
     Raises:
