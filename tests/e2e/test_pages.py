@@ -18,7 +18,7 @@ from page_scripts import Rules, script_of
 
 ROOT = Path(__file__).resolve().parents[2]
 FRESH = "plugins/runtime/process/tests/fresh_machine.py"
-SECONDS = 400
+SECONDS = 600
 pytestmark = pytest.mark.timeout(3 * SECONDS)
 FIRST = [ROOT / "README.md", ROOT / "docs/tutorial/first-admission-plugin.md"]
 HOW_TO = sorted((ROOT / "docs" / "how-to").glob("*.md"))
@@ -43,7 +43,7 @@ AS_GENERATED = frozenset(
     )
 )
 """Pages around the code that ``plugins new`` writes: tests/repo/test_docs.py compares it, tests/integration/test_plugin_kit.py
-builds, installs and tests it."""
+tests it. Each starts a cluster with the plugin: they are typed beside the others."""
 ENTER = """
 ip link set lo up
 mount -t proc proc /proc
@@ -130,3 +130,9 @@ def test_every_how_to(clone):
     text = type_pages(clone, "how-to", NOBODY, pages)
 
     assert "scheduler_schedule_attempts_total" in text
+
+
+def test_every_page_for_authors(clone):
+    text = type_pages(clone, "authors", NOBODY, [page for page in HOW_TO if page.name in AS_GENERATED])
+
+    assert text.count("[./dev up") >= len(AS_GENERATED)

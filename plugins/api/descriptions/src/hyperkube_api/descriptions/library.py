@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from functools import cache
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
@@ -35,12 +34,16 @@ def text(name: str, path: str) -> str:
         return ""
 
 
-def paths(name: str, pattern: str) -> Iterable[str]:
-    """Yield the paths of a distribution's files that match a regular expression as a whole, in their order."""
+@cache
+def paths(name: str, pattern: str) -> tuple[str, ...]:
+    """Return the paths of a distribution's files that match a regular expression as a whole, in their order.
+
+    They are read from its RECORD: to make an object of each of ten thousand rows, as ``files`` does, takes a second.
+    """
     found = installed(name)
-    for path in (found.files or ()) if found is not None else ():
-        if re.fullmatch(pattern, str(path)):
-            yield str(path)
+    record = (found.read_text("RECORD") if found is not None else "") or ""
+    rows = (line.partition(",")[0] for line in record.splitlines())
+    return tuple(path for path in rows if re.fullmatch(pattern, path))
 
 
 def snake(name: str) -> str:
