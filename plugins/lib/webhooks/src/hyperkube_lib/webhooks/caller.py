@@ -123,10 +123,10 @@ def _of_url(url: str) -> Address:
 
 @lru_cache(64)
 def _trust(bundle: str) -> ssl.SSLContext:
-    context = ssl.create_default_context()
-    if bundle:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        context.load_verify_locations(cadata=b64decode(bundle).decode("ascii", errors="ignore"))
+    if not bundle:
+        return ssl.create_default_context()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.load_verify_locations(cadata=b64decode(bundle).decode("ascii", errors="ignore"))
     return context
 
 

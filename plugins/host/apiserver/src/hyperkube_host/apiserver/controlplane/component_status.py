@@ -60,7 +60,7 @@ def _probe(url: str) -> tuple[bool, str]:
     parts = urlsplit(url)
     host, port = parts.hostname or "127.0.0.1", parts.port
     if parts.scheme == "https":
-        context = ssl.create_default_context()
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # its certificate is its own, as upstream
         connection: http.client.HTTPConnection = http.client.HTTPSConnection(
             host, port, timeout=SECONDS, context=context

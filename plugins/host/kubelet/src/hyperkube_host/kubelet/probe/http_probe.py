@@ -51,7 +51,7 @@ def probe_http(action: Object, container: Object, address: str, timeout: float, 
 def _connection(host: str, port: int, timeout: float, *, secure: bool) -> http.client.HTTPConnection:
     if not secure:
         return http.client.HTTPConnection(host, port, timeout=timeout)
-    context = ssl.create_default_context()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # the default one reads the machine's authorities, for 40 ms
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     return http.client.HTTPSConnection(host, port, timeout=timeout, context=context)
