@@ -10,7 +10,7 @@ from hyperkube_api.core.services.strategy import ServiceStrategy
 
 from hyperkube.hookspecs.api_services import ApiServices
 from hyperkube.kinds.resources import IP_ADDRESSES, SERVICES
-from hyperkube.machinery.errors import Invalid
+from hyperkube.machinery.errors import InternalError, Invalid
 
 _spec = importlib.util.spec_from_file_location("calls", Path(__file__).parents[1] / "calls.py")
 calls = importlib.util.module_from_spec(_spec)
@@ -75,6 +75,8 @@ def test_a_full_range_is_used_to_the_last_address(strategy, stored):
     given = {create(strategy, stored, a_service(name), services=services)["spec"]["clusterIP"] for name in ("a", "b")}
 
     assert given == {"10.9.0.1", "10.9.0.2"}
+    with pytest.raises(InternalError, match="failed to allocate a serviceIP: range is full"):
+        create(strategy, stored, a_service("c"), services=services)
 
 
 def test_a_dry_run_shows_an_address_and_takes_none(strategy, stored):

@@ -108,10 +108,16 @@ class ServiceStrategy(StatusStrategy):
             if address not in kept:
                 self._check_ip(call, obj, address)
         for family in (spec.get("ipFamilies") or [])[len(addresses) :]:
-            address = self._addresses.choose_ip(call, family)
+            address = self._next_ip(call, family)
             addresses.append(address)
             chosen.append(address)
         spec["clusterIPs"], spec["clusterIP"] = addresses, addresses[0]
+
+    def _next_ip(self, call: Call, family: str) -> str:
+        try:
+            return self._addresses.choose_ip(call, family)
+        except NotAllocated as error:
+            raise InternalError.because(f"failed to allocate a serviceIP: {error}") from error
 
     def _check_ip(self, call: Call, obj: Object, address: str) -> None:
         try:
@@ -191,7 +197,7 @@ class ServiceStrategy(StatusStrategy):
         except NotAllocated as error:
             if address not in call.data.get(_AUTO_IPS, ()):
                 raise _no_address(obj, address, error) from error
-            other = self._addresses.choose_ip(call, family_of(address))
+            other = self._next_ip(call, family_of(address))
             call.data[_AUTO_IPS].append(other)
             spec = obj["spec"]
             spec["clusterIPs"] = [other if item == address else item for item in spec["clusterIPs"]]
