@@ -22,6 +22,7 @@ FROM_THE_STANDARD = (
     "does not allow this method on the requested resource",
     "address not allowed",
     "the server rejected our request due to an error in our request",
+    "exceeded max depth",
 )
 """Texts that Kubernetes itself answers with, which name nothing."""
 _WORD = re.compile(r"[\w.$-]{2,}")
