@@ -45,10 +45,6 @@ AS_GENERATED = frozenset(
 )
 """Pages around the code that ``plugins new`` writes: tests/repo/test_docs.py compares it, tests/integration/test_plugin_kit.py
 tests it. Each starts a cluster with the plugin: they are typed beside the others."""
-NOT_TYPED = {
-    "write-a-volume-kind.md": "its pod waits: the volume kind FlexVolume takes it from the plugin, whatever its driver"
-}
-"""Pages that do not hold as they stand, and why."""
 ENTER = """
 ip link set lo up
 mount -t proc proc /proc
@@ -138,7 +134,7 @@ def test_every_how_to(clone):
 
 
 def test_every_page_for_authors(clone):
-    pages = [page for page in HOW_TO if page.name in AS_GENERATED - NOT_TYPED.keys()]
+    pages = [page for page in HOW_TO if page.name in AS_GENERATED]
     text = type_pages(clone, "authors", "0", pages)
 
     assert text.count("[./dev up") >= len(pages)

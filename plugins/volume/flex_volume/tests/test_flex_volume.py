@@ -159,11 +159,13 @@ def test_a_name_leads_to_no_program_outside_of_the_folder(tmp_path, name):
 
 def test_a_driver_may_come_later(install, tmp_path):
     kind = FlexVolumes(tmp_path / "drivers", Mounter(HostPrograms(), table=list))
+    assert not kind.supports(spec().volume), "another plugin may handle volumes of that driver"
     with pytest.raises(VolumeFailed, match="no volume plugin matched name: flexvolume-acme/disk"):
         kind.can_attach(spec())
 
     install(ATTACHES)
 
+    assert kind.supports(spec().volume)
     assert kind.can_attach(spec())
 
 

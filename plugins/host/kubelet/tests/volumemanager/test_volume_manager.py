@@ -193,6 +193,20 @@ def test_a_claim_that_is_not_as_it_must_be(tmp_path, api, volume, text):
     assert text in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ({"flexVolume": {"driver": "acme/none"}}, "no volume plugin handles 'flexVolume' of driver 'acme/none' (inst"),
+        ({"nfs": {"server": "s", "path": "/"}}, "no volume plugin handles 'nfs' (installed: example.com/disk, kuber"),
+    ],
+)
+def test_what_no_plugin_handles_is_told_with_its_driver(tmp_path, source, text):
+    with pytest.raises(MountFailed) as caught:
+        Node(tmp_path, Api()).setup("1", {"name": "v", **source})
+
+    assert text in str(caught.value)
+
+
 def test_the_steps_of_a_volume(tmp_path, disk):
     node = Node(tmp_path, disk)
 

@@ -47,8 +47,14 @@ class FlexVolumes:
         self._known: dict[str, Capabilities] = {}
 
     def supports(self, volume: Object) -> bool:
-        """Handle ``flexVolume``."""
-        return SOURCE in volume
+        """Handle ``flexVolume`` of the drivers that are installed: others may be a plugin's."""
+        if SOURCE not in volume:
+            return False
+        try:
+            driver_path(self._folder, str(volume[SOURCE].get("driver") or ""))
+        except VolumeFailed:
+            return False
+        return True
 
     # what concerns the storage
 

@@ -88,9 +88,8 @@ class PodVolumes:
         for name, plugin in self._plugins:
             if plugin.supports(spec.volume):
                 return name, plugin
-        source = next((key for key in spec.volume if key != "name"), "nothing")
         known = ", ".join(name for name, _ in self._plugins)
-        raise VolumeFailed(f"no volume plugin handles {source!r} (installed: {known})")
+        raise VolumeFailed(f"no volume plugin handles {_source_of(spec.volume)} (installed: {known})")
 
     def _of_claim(self, pod: Object, volume: Object) -> tuple[VolumeSpec, Object]:
         """Return the PersistentVolume that a claim is bound to, and the claim."""
@@ -137,6 +136,14 @@ class PodVolumes:
                 f"found PV object {name} but its pv.Spec.ClaimRef.UID {reference.get('uid')} {text}"
             )
         return found
+
+
+def _source_of(volume: Object) -> str:
+    """Return what a volume is of, with the driver where one is named, for a message."""
+    source = next((key for key in volume if key != "name"), "nothing")
+    table = volume.get(source)
+    driver = table.get("driver") if isinstance(table, dict) else None
+    return f"{source!r}" if driver is None else f"{source!r} of driver {driver!r}"
 
 
 def pod_volume(
