@@ -8,6 +8,8 @@ import pytest
 
 from hyperkube.testing.waiting import eventually
 
+pytest.importorskip("hyperkube_runtime.hollow", reason="simulates pods")
+
 _spec = importlib.util.spec_from_file_location("kubelet_rig", Path(__file__).with_name("rig.py"))
 assert _spec is not None
 assert _spec.loader is not None
