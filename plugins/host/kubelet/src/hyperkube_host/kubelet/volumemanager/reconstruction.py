@@ -17,6 +17,7 @@ from hyperkube_host.kubelet.volumemanager.sub_paths import SubPathMounts
 from hyperkube_lib.volume_mount import mount_table, mounts_below
 
 from hyperkube.hookspecs.volume import (
+    BlockMappable,
     DeviceMountable,
     MountedVolume,
     Reconstructable,
@@ -79,24 +80,35 @@ class Reconstruction:
         return True
 
     def unmount_unused_devices(self, used: Collection[str]) -> None:
-        """Unmount what was mounted for all pods of the node and is not among `used` paths."""
-        root = str(self._directories.plugins.absolute())
-        for mount in mounts_below(root, mount_table()):
-            plugin = self._plugin_at(mount.path)
-            if mount.path in used or plugin is None:
-                continue
-            _log.info("%s is mounted, but no pod uses it", mount.path)
-            try:
-                plugin.unmount_device(mount.path)
-            except (VolumeFailed, OSError) as error:
-                _log.warning("%s could not be unmounted: %s", mount.path, error)
+        """Undo what was mounted for all pods of the node and is neither at nor below a path of `used`.
 
-    def _plugin_at(self, path: str) -> DeviceMountable | None:
+        A block device in use is known by its folder: what a driver mounts for it is below (``publish``, ``staging``).
+        """
+        in_use = [Path(path).absolute() for path in used]
+        for mount in mounts_below(str(self._directories.plugins.absolute()), mount_table()):
+            path = Path(mount.path)
+            if any(path.is_relative_to(one) for one in in_use):
+                continue
+            try:
+                self._unmount_unused(path)
+            except (VolumeFailed, OSError) as error:
+                _log.warning("%s could not be unmounted: %s", path, error)
+
+    def _unmount_unused(self, path: Path) -> None:
         for name, plugin in self._volumes.plugins():
-            folder = self._directories.plugin(name).absolute()
-            if Path(path).is_relative_to(folder) and isinstance(plugin, DeviceMountable):
-                return plugin
-        return None
+            folder, devices = self._directories.plugin(name).absolute(), self._directories.device_folder(name, "")
+            if not path.is_relative_to(folder):
+                continue
+            below = path.relative_to(devices.absolute()).parts if path.is_relative_to(devices.absolute()) else ()
+            if below and isinstance(plugin, BlockMappable):
+                _log.info("%s is mounted, but no pod uses its device", path)
+                device = str(self._directories.device_folder(name, below[0]))
+                plugin.unmap_device(MountedVolume(name=below[0], pod_uid="", path=device, plugin_dir=str(folder)))
+                return
+            if not below and isinstance(plugin, DeviceMountable):
+                _log.info("%s is mounted, but no pod uses it", path)
+                plugin.unmount_device(str(path))
+                return
 
 
 def _spec_of(plugin: Volumes, mounted: MountedVolume, *, is_block: bool) -> VolumeSpec:
