@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from hyperkube_lib.component_base.compatibility import DEFAULTS as RELEASES
 
 from hyperkube.command.main import server_command, servers
 from hyperkube.hookspecs.settings import defaults_of
@@ -45,6 +46,16 @@ def test_no_spelling_means_two_things(word):
     spellings = [name for flag in COMMANDS[word].all_flags() for name in (flag.name, *flag.aliases)]
 
     assert sorted(spellings) == sorted(set(spellings))
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_what_an_older_release_had_as_a_default_is_a_flag_of_today(release):
+    flags = {command.name: {flag.name: flag for flag in command.all_flags()} for command in COMMANDS.values()}
+
+    for server, defaults in RELEASES[release].items():
+        assert {*defaults} <= {*flags[server]}, server
+        for name, value in defaults.items():
+            assert flags[server][name].kind.convert(value) == value != flags[server][name].default_value
 
 
 @pytest.mark.parametrize(("command", "plugin"), PLUGINS)

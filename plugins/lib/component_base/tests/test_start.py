@@ -61,6 +61,11 @@ def test_an_unknown_release_is_refused():
         with_compat(SERVER, FlagValues.of(ALL, {"compat": "2.0"}))
 
 
+def test_a_server_that_the_release_did_not_have_is_refused():
+    with pytest.raises(UsageError, match=r"^--compat='1\.5': that release has no cloud-controller-manager$"):
+        with_compat("cloud-controller-manager", FlagValues.of(ALL, {"compat": "1.5"}))
+
+
 def test_every_server_has_defaults_of_every_release():
     assert len({frozenset(servers) for servers in DEFAULTS.values()}) == 1
     assert len(DEFAULTS["1.0"]) == 5

@@ -54,12 +54,14 @@ def with_compat(server: str, values: FlagValues) -> FlagValues:
     """Return the values with the defaults of the release that ``--compat`` names, where none was given.
 
     Raises:
-        UsageError: no such release is known.
+        UsageError: no such release is known, or it had no such server.
     """
     release = values["compat"]
     if not release:
         return values
     if release not in DEFAULTS:
         raise UsageError(f"--compat={release!r} is not known (known: {', '.join(DEFAULTS)})")
+    if server not in DEFAULTS[release]:
+        raise UsageError(f"--compat={release!r}: that release has no {server}")
     _log.warning("--compat=%s: insecure defaults of that release are in force", release)
     return values.with_defaults(DEFAULTS[release][server])
