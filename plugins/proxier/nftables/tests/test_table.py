@@ -229,8 +229,8 @@ def test_empty_chains_go_without_another_change(kernel, built, clock):
     assert proxier.tidy() is None
     proxier.sync(state(changed=["web"]))
 
-    assert proxier.tidy() == 1.0
-    clock.advance(1.0)
+    assert proxier.tidy() == 5.0
+    clock.advance(5.0)
     assert proxier.tidy() is None
     assert of_service(kernel, "web") == set()
 
@@ -239,7 +239,7 @@ def test_chains_that_the_kernel_keeps_are_tried_now_and_then(kernel, built, cloc
     proxier = built()
     proxier.sync(state(port("web", "10.244.1.1")))
     proxier.sync(state(changed=["web"]))
-    clock.advance(1.0)
+    clock.advance(5.0)
     kernel.refuses = 1
 
     assert proxier.tidy() == 30.0

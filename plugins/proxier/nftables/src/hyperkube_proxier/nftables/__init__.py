@@ -15,7 +15,7 @@ from hyperkube_lib.proxy_rules.families import FAMILIES
 from hyperkube_proxier.nftables.metrics import TableMetrics
 from hyperkube_proxier.nftables.programs import Nft, NftProgram
 from hyperkube_proxier.nftables.settings import NftablesSettings
-from hyperkube_proxier.nftables.table import FamilyTable
+from hyperkube_proxier.nftables.table import TIDY_SECONDS, FamilyTable
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.proxier import IPFamily, ProxyState, UnservedPort
@@ -54,7 +54,7 @@ class NftablesProxier:
 
     def tidy(self) -> float | None:
         """Delete the chains that have been empty for long enough."""
-        waits = [table.delete_stale_chains() for table in self._tables.values()]
+        waits = [table.delete_stale_chains(TIDY_SECONDS) for table in self._tables.values()]
         return min((seconds for seconds in waits if seconds is not None), default=None)
 
     def cleanup(self) -> None:

@@ -35,6 +35,8 @@ from hyperkube.machinery.clock import Clock
 
 STALE_SECONDS = 1.0
 """How long a chain stays, empty, that nothing leads to any more: before 6.2 the kernel learns of that late."""
+TIDY_SECONDS = 5.0
+"""The same where no sync comes: the original leaves it until then."""
 RETRY_SECONDS = 30.0
 _NOTHING = ServiceRules()
 
@@ -201,8 +203,8 @@ class FamilyTable:
         definition = f"type {address_type(self._family)} ; flags dynamic,timeout ; timeout {seconds}s ;"
         transaction.add_container("set", name, definition)
 
-    def delete_stale_chains(self) -> float | None:
-        """Delete the chains that have been empty for long enough; return when the next one has, None if none is left.
+    def delete_stale_chains(self, after: float = STALE_SECONDS) -> float | None:
+        """Delete the chains that have been empty for `after` seconds; return when the next one has, None if none is left.
 
         Those that the kernel keeps, as something unknown leads to them, are tried again after `RETRY_SECONDS`. After a
         sync that failed it is not known which are empty; the next one, of everything, finds out.
@@ -210,7 +212,7 @@ class FamilyTable:
         if not self._is_known:
             return None
         now = self._clock.monotonic()
-        due = [chain for chain, since in self._stale.items() if now - since >= STALE_SECONDS]
+        due = [chain for chain, since in self._stale.items() if now - since >= after]
         if due:
             transaction = self._transaction()
             for chain in due:
@@ -220,11 +222,11 @@ class FamilyTable:
             except TransactionFailed as error:
                 self._log.warning("%s: stale chains cannot be deleted yet: %s", self._family, error)
                 self._metrics.cleanup_failed(self._family)
-                self._stale |= dict.fromkeys(due, now + RETRY_SECONDS - STALE_SECONDS)
+                self._stale |= dict.fromkeys(due, now + RETRY_SECONDS - after)
             else:
                 for chain in due:
                     del self._stale[chain]
-        return min((since + STALE_SECONDS - now for since in self._stale.values()), default=None)
+        return min((since + after - now for since in self._stale.values()), default=None)
 
     def _transaction(self) -> Transaction:
         return Transaction(ip_word(self._family))
