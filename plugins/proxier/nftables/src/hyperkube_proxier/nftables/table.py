@@ -204,7 +204,7 @@ class FamilyTable:
         transaction.add_container("set", name, definition)
 
     def delete_stale_chains(self, after: float = STALE_SECONDS) -> float | None:
-        """Delete the chains that have been empty for `after` seconds; return when the next one has, None if none is left.
+        """Delete chains that have been empty for `after` seconds; return when the next one has been, None without one.
 
         Those that the kernel keeps, as something unknown leads to them, are tried again after `RETRY_SECONDS`. After a
         sync that failed it is not known which are empty; the next one, of everything, finds out.
