@@ -85,3 +85,11 @@ def test_its_family_exports_a_contract_class_with_tests(family):
 
 def test_the_reference_page_is_current():
     assert PATH.read_text() == render(), "run ./dev docs"
+
+
+@pytest.mark.parametrize(("family", "name", "function"), HOOKS)
+def test_the_reference_page_shows_the_types_of_its_signature(family, name, function):
+    (shown,) = re.findall(rf"^### `{name}\((.*)\) -> (.+)`$", PATH.read_text(), re.MULTILINE)
+    parameters = [f"{each.name}: {each.annotation}" for each in inspect.signature(function).parameters.values()]
+
+    assert shown == (", ".join(parameters), str(inspect.signature(function).return_annotation))

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from importlib.metadata import entry_points
 
 from hyperkube_testing.cluster import pytest_plugin
 
@@ -15,6 +16,14 @@ def test_it_imports_no_server():
 
     assert "hyperkube_testing.cluster.pytest_plugin" in modules
     assert [name for name in modules if name.startswith(("hyperkube_host", "hyperkube_lib", "hyperkube."))] == []
+
+
+def test_its_distribution_is_its_own_for_pytest_rewrites_all_of_it():
+    plugins = [plugin for plugin in entry_points(group="pytest11") if plugin.module.startswith("hyperkube")]
+
+    assert "hyperkube-testing-cluster" in {plugin.dist.name for plugin in plugins}
+    assert all(plugin.module.startswith("hyperkube_testing.") for plugin in plugins)
+    assert all(plugin.dist.name.startswith("hyperkube-testing-") for plugin in plugins)
 
 
 def test_it_offers_the_documented_fixtures(request):
