@@ -1,4 +1,4 @@
-"""What the node says of its runtime, whether it answers or not."""
+"""What the node says of its runtime, whether it answers or not, and of what it is short of."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -50,7 +50,10 @@ class World:
         machine = MachineInfo(MachineCapacity(cores=1, memory=1 << 30, disk=1 << 30), {}, {})
         values = {"root-dir": str(tmp_path), "hostname-override": "n", "container-runtime": "hollow"}
         options = options_of(FlagValues.of(COMMAND.all_flags(), values))
-        self.node = NodeStatus(options.node, self.runtime, machine, ["10.0.0.1"], self.state)
+        self.short_of = set()
+        self.node = NodeStatus(
+            options.node, self.runtime, machine, ["10.0.0.1"], self.state, pressure=lambda: self.short_of
+        )
         self.status = {}
 
     def compute(self):
@@ -73,6 +76,27 @@ def test_a_node_tells_what_its_runtime_can_do(world):
     assert one.status["features"] == {"supplementalGroupsPolicy": True}
     assert "RestartAllContainersOnContainerExits" in one.status["declaredFeatures"]
     assert [one.state.supports_recursive_read_only(name) for name in ("", "rro", "other")] == [False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("kind", "fine", "short"),
+    [
+        ("MemoryPressure", "KubeletHasSufficientMemory", "KubeletHasInsufficientMemory"),
+        ("DiskPressure", "KubeletHasNoDiskPressure", "KubeletHasDiskPressure"),
+        ("PIDPressure", "KubeletHasSufficientPID", "KubeletHasInsufficientPID"),
+    ],
+)
+def test_a_condition_of_pressure_holds_as_long_as_the_node_is_short(world, kind, fine, short):
+    one, told = world(), []
+
+    for pressure in (set(), {kind}, set()):
+        one.short_of = pressure
+        one.compute()
+        found = condition(one.status, kind)
+        others = {row["status"] for row in one.status["conditions"] if row["type"] not in {kind, "Ready"}}
+        told.append((found["status"], found["reason"], others))
+
+    assert told == [("False", fine, {"False"}), ("True", short, {"False"}), ("False", fine, {"False"})]
 
 
 def test_a_runtime_that_is_away_for_a_moment_does_not_matter(world):
