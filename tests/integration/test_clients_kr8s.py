@@ -12,6 +12,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from client_objects import GROUP, custom, definition, deployment, pod, served_cluster
 
+from hyperkube.testing.waiting import eventually
+
 pytestmark = pytest.mark.slow
 
 
@@ -45,6 +47,8 @@ def gadget(api, kr8s):
 
     made = CustomResourceDefinition(definition("Gadget"), api=api)
     made.create()
+    # The conditions of a new one are null, as in Kubernetes, which kr8s cannot wait for.
+    eventually(lambda: made.refresh() or made.status.conditions)
     made.wait("condition=Established", timeout=10)
     return new_class("Gadget", version=f"{GROUP}/v1", asyncio=False, namespaced=True, scalable=True)
 
