@@ -14,6 +14,8 @@ from hyperkube.machinery.field import ROOT
         ("10.0.0.1", None),
         ("fd00::1", None),
         ("x", validation.NOT_IP),
+        ("fe80::1%eth0", validation.NOT_IP),
+        ("fd00::1%}\nflush ruleset\n#", validation.NOT_IP),
         ("10.096.88.5", "must not have leading 0s"),
         ("::ffff:1.2.3.4", "must not be an IPv4-mapped IPv6 address"),
     ],
@@ -31,12 +33,19 @@ def test_addresses_are_canonical(text, error):
         ("10.0.0.1/8", "must not have bits set beyond the prefix length"),
         ("10.0.0.0", validation.NOT_CIDR),
         ("x/8", validation.NOT_CIDR),
+        ("fd00::%}\nflush ruleset\n#/64", validation.NOT_CIDR),
     ],
 )
 def test_ranges_end_where_their_prefix_ends(text, error):
     errors = validation.cidr(ROOT.child("cidr"), text)
 
     assert [item.detail for item in errors] == ([error] if error else [])
+
+
+def test_an_address_with_a_zone_is_no_endpoint():
+    (error,) = validation.endpoint_address(ROOT.child("ip"), "fd00::1%}\nflush ruleset\n#")
+
+    assert error.detail == validation.NOT_IP
 
 
 def test_a_loopback_address_is_no_endpoint():

@@ -184,15 +184,28 @@ def _condition(at: Path, condition: Object) -> list[FieldError]:
 
 def ip_address(path: Path, text: str) -> list[FieldError]:
     """Check an IP address, without leading zeros and without IPv4 dressed up as IPv6."""
-    try:
-        address = ipaddress.ip_address(text)
-    except ValueError:
+    address = _plain_address(text)
+    if address is None:
         if _without_zeros(text) is not None:
             return [invalid(path, text, "must not have leading 0s")]
         return [invalid(path, text, NOT_IP)]
     if address.version == 6 and address.ipv4_mapped is not None:
         return [invalid(path, text, "must not be an IPv4-mapped IPv6 address")]
     return []
+
+
+def _plain_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """Return the address that a text is; None for one that is none, or has a zone.
+
+    A zone (``fe80::1%TEXT``) may hold any text for Python, line breaks too, and addresses end up in rules of nftables.
+    Source: k8s.io/utils ``internal/third_party/forked/golang/net/ip.go`` (ParseIP), which knows no zones.
+    """
+    if "%" in text:
+        return None
+    try:
+        return ipaddress.ip_address(text)
+    except ValueError:
+        return None
 
 
 def _without_zeros(text: str) -> str | None:
@@ -205,9 +218,8 @@ def _without_zeros(text: str) -> str | None:
 
 def endpoint_address(path: Path, text: str, *, loopback: Callable[[str], bool] | None = None) -> list[FieldError]:
     """Check that an IP address can be that of an endpoint: of no special range, except what `loopback` allows."""
-    try:
-        address = ipaddress.ip_address(text)
-    except ValueError:
+    address = _plain_address(text)
+    if address is None:
         return [invalid(path, text, NOT_IP)]
     errors: list[FieldError] = []
     if address.is_unspecified:
@@ -230,10 +242,7 @@ def cidr(path: Path, text: str) -> list[FieldError]:
     if network is None:
         return [invalid(path, text, NOT_CIDR)]
     address, _, bits = text.rpartition("/")
-    try:
-        plain = ipaddress.ip_address(address)
-    except ValueError:
-        plain = None
+    plain = _plain_address(address)
     if plain is None or (len(bits) > 1 and bits.startswith("0")):
         return [invalid(path, text, "must not have leading 0s in IP or prefix length")]
     if plain.version == 6 and plain.ipv4_mapped is not None:
@@ -246,7 +255,7 @@ def cidr(path: Path, text: str) -> list[FieldError]:
 def loose_network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
     """Return the network that a text stands for, as Kubernetes has always read one; None if it is none."""
     address, slash, bits = text.rpartition("/")
-    if not slash or not (bits.isdecimal() and bits.isascii()):
+    if not slash or "%" in address or not (bits.isdecimal() and bits.isascii()):
         return None
     try:
         return ipaddress.ip_network(f"{_without_zeros(address) or address}/{int(bits)}", strict=False)

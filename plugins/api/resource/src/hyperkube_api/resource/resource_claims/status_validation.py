@@ -127,7 +127,7 @@ def _address(path: Path, text: str) -> list[FieldError]:
         usual = ipaddress.ip_interface(text)
     except ValueError:
         usual = None
-    if usual is None or "/" not in text or not text.rpartition("/")[2].isdecimal():
+    if usual is None or "%" in text or "/" not in text or not text.rpartition("/")[2].isdecimal():
         example = "must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)"
         return [invalid(path, text, example)]
     return [] if str(usual) == text else [invalid(path, text, f'must be in canonical form ("{usual}")')]
