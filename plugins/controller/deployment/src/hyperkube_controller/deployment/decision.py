@@ -158,7 +158,7 @@ def _annotations(observed: Observed, present: dict[str, str], revision: int) -> 
     before = present.get(REVISION, "")
     known = revision_annotation({"metadata": {"annotations": present}}, REVISION) if before else 0
     if known is None:
-        return present  # somebody wrote there what is no number: left as it is, with all the rest
+        return present  # the annotation is no number: left as it is, with all the rest
     if known < revision:
         wanted[REVISION] = str(revision)
         if before:

@@ -132,7 +132,7 @@ def status_total(replica_sets: Iterable[Object], key: str) -> int:
 
 
 def number_annotation(obj: Object, key: str) -> int | None:
-    """Return an annotation that is a number of pods, or None where somebody wrote anything else there."""
+    """Return an annotation that is a number of pods, or None for anything else."""
     text = annotations_of(obj).get(key, "")
     return int(text) if _COUNT.fullmatch(text) and int(text) < 2**31 else None
 

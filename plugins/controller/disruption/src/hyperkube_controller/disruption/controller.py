@@ -101,7 +101,7 @@ class Disruption(Plugin):
         try:
             return self._try_sync(budget, now)
         except Conflict:
-            raise  # somebody charged the budget meanwhile: what was computed is no longer true
+            raise  # the budget was charged meanwhile: what was computed is no longer true
         except (ApiError, NoScale, SelectorError) as error:
             # Nothing may go as long as it is not known how many may.
             return perform(self.client, self._recorder, fail_safe(budget, str(error), now))

@@ -95,7 +95,7 @@ class StatefulPodControl:
         self._record("update", stateful_set, pod)
 
     def _update_pod(self, stateful_set: Object, pod: Object) -> None:
-        """Write the pod; when somebody else wrote it meanwhile, give what there is now its identity."""
+        """Write the pod; on a conflict, give what there is now its identity."""
         for _ in range(_ATTEMPTS - 1):
             try:
                 self._client.update(PODS, pod, namespace_of(pod))

@@ -12,7 +12,7 @@ class TraceCollector:
     """Listens for OTLP over gRPC on a loopback port while the context lasts.
 
     Attributes:
-        resources: the attributes of whoever sent, one per request.
+        resources: the attributes of the sender, one set per request.
     """
 
     def __init__(self) -> None:

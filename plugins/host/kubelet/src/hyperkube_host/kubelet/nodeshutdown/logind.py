@@ -123,7 +123,7 @@ class DBusLogind:
             self._connection.close()
 
     def close(self) -> None:
-        """End the connection: whoever waits for a signal sees its end."""
+        """End the connection: a wait for a signal ends with it."""
         with suppress(OSError):  # it was closed before
             # Only this wakes a thread that reads, and closes nothing below it.
             self._connection.sock.shutdown(socket.SHUT_RDWR)

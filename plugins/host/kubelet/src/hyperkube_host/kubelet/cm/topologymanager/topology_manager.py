@@ -6,6 +6,7 @@ Sources: kubernetes ``pkg/kubelet/cm/topologymanager/topology_manager.go``, ``sc
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
@@ -50,7 +51,7 @@ class HintProvider(Protocol):
         """
 
 
-class PolicyProvider:
+class PolicyProvider(ABC):
     """Offers what a policy decides, to several threads; without a policy it offers and gives nothing."""
 
     def __init__(self, policy: HintProvider | None) -> None:
@@ -60,9 +61,9 @@ class PolicyProvider:
         """How often a container was to have something for itself alone."""
         self.pinning_errors = 0
 
+    @abstractmethod
     def pins(self, pod: Object, container: Object) -> bool:
         """Tell whether a container is to have something for itself alone, under the policy."""
-        raise NotImplementedError
 
     def allocate(self, pod: Object, container: Object) -> None:
         """See `HintProvider`."""
