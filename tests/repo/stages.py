@@ -1,8 +1,9 @@
 """Run the stages of ``./dev test``: what computes beside what waits, so that two cores are never idle.
 
 A stage is a task of ``./dev``. The stages of a lane run one after another and the lanes side by side; what measures
-time runs at the end, beside what takes one core and no notice. What a stage prints is shown when it has ended, whole. Tests that fail are run once more when
-nothing else runs: those that pass then are named, but fail nothing, since other stages had made them wait.
+time runs at the end, beside what takes one core and fails by no load. What a stage prints is shown when it has ended,
+whole. Tests that fail are run once more when nothing else runs: those that pass then are named, but fail nothing, since
+other stages had made them wait.
 """
 
 from __future__ import annotations
