@@ -4,6 +4,7 @@ Properties are judged by what they say, not by how long a busy machine takes to 
 itself where ``CI`` is set, and then draws the same cases each time.
 """
 
+import gc
 import logging
 import os
 
@@ -14,6 +15,26 @@ if "CI" not in os.environ:
 
     settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
     settings.load_profile("busy")
+
+
+def pytest_collection() -> None:
+    """Leave the garbage collector out of the collection of tests: next to nothing of what that makes is garbage."""
+    gc.disable()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    """Take all modules and tests out of the collector's sight: they stay to the end, and are millions of objects."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish() -> None:
+    """Look for garbage once more, then no more: pytest itself does it five times, and Python as it ends."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:

@@ -1,9 +1,10 @@
 """Run the stages of ``./dev test``: what computes beside what waits, so that two cores are never idle.
 
-A stage is a task of ``./dev``. The stages of a lane run one after another and the lanes side by side; what measures
-time runs at the end, beside what takes one core and fails by no load. What a stage prints is shown when it has ended,
-whole. Tests that fail are run once more when nothing else runs: those that pass then are named, but fail nothing, since
-other stages had made them wait.
+A stage is a task of ``./dev``. The stages of a lane run one after another; some lanes run side by side, the longest
+first, and the next begins when one of them has ended, so that all cores are busy to the end. What measures time runs
+last, beside what takes one core and fails by no load. What a stage prints is shown when it has ended, whole. Tests that
+fail are run once more when nothing else runs: those that pass then are named, but fail nothing, since other stages had
+made them wait.
 """
 
 from __future__ import annotations
@@ -22,15 +23,20 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 LANES: tuple[tuple[str, ...], ...] = (
-    ("lint", "unit-plugins", "solo"),
     ("integration",),
-    ("containers", "golden-node", "golden-proxy"),  # wait mostly
-    ("layers", "house", "unit-core", "security", "conformance"),
+    ("containers", "golden-node", "golden-proxy"),  # wait mostly, and use names that the machine has once
+    ("unit-plugins",),
+    ("lint", "layers", "unit-core"),
+    ("security",),
+    ("conformance",),
+    ("solo",),
 )
 LAST: tuple[tuple[str, ...], ...] = (
     ("faults",),  # waits for a third of its time, and for what was killed
-    ("types", "solo --all --load-only"),  # compute in one process, and fail by no load
+    ("house", "types", "solo --all --load-only"),  # compute in one process, and fail by no load
 )
+AT_ONCE = 4
+"""How many lanes run side by side: two of the long ones wait for half of their time."""
 TESTS = frozenset(
     {"unit-core", "unit-plugins", "house", "security", "integration", "containers", "conformance"}
     | {"golden-node", "golden-proxy", "faults"}
@@ -87,8 +93,8 @@ class Runner:
         return result
 
     def run_lanes(self, lanes: Iterable[tuple[str, ...]]) -> list[Result]:
-        """Run lanes side by side; return the results, lane by lane."""
-        with ThreadPoolExecutor(16) as pool:
+        """Run lanes, `AT_ONCE` side by side; return the results, lane by lane."""
+        with ThreadPoolExecutor(AT_ONCE) as pool:
             results = pool.map(lambda lane: [self.run(stage) for stage in lane], lanes)
             return [result for lane in results for result in lane]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from stages import run_all
+from stages import AT_ONCE, run_all
 
 DEV = """#!/bin/sh
 echo "$*" >> order
@@ -50,6 +50,16 @@ def test_lanes_run_side_by_side_and_the_output_of_each_stage_is_whole(tasks, cap
 
     assert (code, order[-1]) == (0, "last")
     assert "this is one\n-- one " in capsys.readouterr().out
+
+
+def test_the_next_lane_begins_when_one_has_ended(tasks):
+    waits = "for _ in $(seq 600); do grep -qx late order && exit 0; sleep 0.05; done; exit 1"
+    long = [(f"long{number}",) for number in range(AT_ONCE - 1)]
+
+    code, order = tasks([*long, ("short",), ("late",)], **{stage: waits for (stage,) in long})
+
+    assert code == 0
+    assert (sorted(order[:AT_ONCE]), order[AT_ONCE:]) == (sorted([*(stage for (stage,) in long), "short"]), ["late"])
 
 
 AGAIN = "-n0 --last-failed --last-failed-no-failures=none"
