@@ -9,6 +9,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from hostile_client import ADMIN, HEAD, Hostile, World, request
 
+from hyperkube.testing.waiting import eventually
+
 MAPS = "/api/v1/namespaces/a/configmaps"
 REVIEW = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 CHUNKED = b"Transfer-Encoding: chunked"
@@ -139,8 +141,13 @@ class TestHeads:
                        body=b'{"metadata":{"generateName":"once-"}}')  # fmt: skip
         hostile.answers(made + request("BREW", MAPS, credentials=ADMIN))
 
-        names = [item["metadata"]["name"] for item in hostile.ask("GET", MAPS)[1]["items"]]
-        assert len([name for name in names if name.startswith("once-")]) == 1
+        def made_once():
+            names = [item["metadata"]["name"] for item in hostile.ask("GET", MAPS)[1]["items"]]
+            return len([name for name in names if name.startswith("once-")])
+
+        eventually(made_once)  # the connection ends at once, whatever is under way
+        assert hostile.answers(request("GET", "/readyz")) == [200]
+        assert made_once() == 1
 
 
 class TestUpgrades:
