@@ -62,6 +62,12 @@ def test_a_namespace_has_the_portions_of_all(finder, tree):
     assert portions == [str(tree / "one/src/acme_box"), str(tree / "two/src/acme_box")]
 
 
+def test_a_module_that_was_added_since_is_found(finder, tree):
+    (tree / "two/src/acme_box/grey.py").write_text("")
+
+    assert imported("acme_box.grey").__file__ == str(tree / "two/src/acme_box/grey.py")
+
+
 def test_what_is_not_there_is_missing_by_its_name(finder):
     with pytest.raises(ModuleNotFoundError, match=r"No module named 'acme_box\.green'"):
         imported("acme_box.green")

@@ -35,8 +35,9 @@ class WorkspaceFinder:
             spec.submodule_search_locations = list(portions)
             return spec
         family = name.rpartition(".")[0]
-        if family in self._namespaces:
-            return PathFinder.find_spec(name, [f"{entry}/{family}" for entry in sys.path], target)
+        if family in self._namespaces:  # added since, or another distribution's
+            beside = [f"{entry}/{family.replace('.', '/')}" for entry in sys.path]
+            return PathFinder.find_spec(name, [*self._namespaces[family], *beside], target)
         return None
 
     def invalidate_caches(self) -> None:
