@@ -1,6 +1,7 @@
 """Which drivers are called, and from where they are known."""
 
 import tempfile
+import threading
 from pathlib import Path
 
 import pytest
@@ -82,3 +83,42 @@ def test_a_driver_of_the_node_introduces_itself(short_path):
         drivers.close()
         server.close()
     assert not list(registry.iterdir())
+
+
+class Hanging(MemoryDriver):
+    """A driver that does not answer before it is let."""
+
+    def __init__(self):
+        super().__init__()
+        self.asked, self.let = threading.Event(), threading.Event()
+
+    def call(self, service, method, request):
+        self.asked.set()
+        assert self.let.wait(60)
+        return super().call(service, method, request)
+
+
+def test_a_driver_that_hangs_keeps_no_other_waiting(short_path):
+    hanging, registry, own = Hanging(), short_path / "registry", "own.example.com"
+    drivers = Drivers(
+        DriverSettings(csi_plugins_registry=str(registry)),
+        {own: MemoryDriver()},
+        FakeClock(),
+        lambda _where: hanging,
+    )
+    server = CsiServer(MemoryDriver(), f"unix://{short_path / 'csi.sock'}", str(registry))
+    server.start()
+    looking = threading.Thread(target=drivers.get, args=(NAME,), daemon=True)
+    looking.start()
+    try:
+        assert hanging.asked.wait(60)
+
+        assert drivers.get(own) is not None
+        assert drivers.get(NAME) is None
+        assert drivers.names() == [own]
+    finally:
+        hanging.let.set()
+        looking.join(60)
+        server.close()
+    assert drivers.get(NAME) is not None
+    drivers.close()

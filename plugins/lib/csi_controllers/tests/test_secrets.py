@@ -67,3 +67,11 @@ def test_what_is_in_a_secret():
     assert secret_data(client, {}) == {}
     with pytest.raises(VolumeFailed, match="error getting secret t in namespace n"):
         secret_data(client, {"name": "t", "namespace": "n"})
+
+
+def test_a_value_that_is_no_text_is_told_and_not_shown():
+    client = FakeClient()
+    client.seed(SECRETS, {"metadata": {"name": "s", "namespace": "n"}, "data": {"key": "/w=="}})
+
+    with pytest.raises(VolumeFailed, match="^secret s in namespace n: a value is not UTF-8$"):
+        secret_data(client, {"name": "s", "namespace": "n"})

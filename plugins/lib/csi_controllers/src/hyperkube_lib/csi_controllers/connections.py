@@ -20,6 +20,10 @@ from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.record import Record
 
 LOOK_AGAIN_SECONDS = 10.0
+MOST_SOCKETS = 1000
+"""How many sockets of a registry folder are asked, as the kubelet has it."""
+_PATIENCE_SECONDS = 0.5
+"""How long a thread waits for what another one's look finds: that takes milliseconds, unless a driver hangs."""
 _KIND = "CSIPlugin"
 _GONE = frozenset({"UNAVAILABLE", "UNIMPLEMENTED"})
 
@@ -115,7 +119,11 @@ class Driver:
 
 
 class Drivers:
-    """The drivers by name; thread-safe."""
+    """The drivers by name; thread-safe.
+
+    The lock is never held while a driver is asked: one that hangs must not keep the volumes of all others waiting. Only
+    one thread looks into the registry at a time, so that it costs one worker at most.
+    """
 
     def __init__(
         self,
@@ -140,9 +148,10 @@ class Drivers:
         self._registry = Path(settings.csi_plugins_registry) if settings.csi_plugins_registry else None
         self._clock = clock
         self._connect = connect or _connect
-        self._lock = threading.Lock()
+        self._lock = threading.Condition()
         self._drivers: dict[str, Driver] = {}
         self._looked_at = -LOOK_AGAIN_SECONDS
+        self._is_looking = False
 
     @property
     def are_none(self) -> bool:
@@ -156,8 +165,8 @@ class Drivers:
 
     def names(self) -> list[str]:
         """Return the drivers that are known now."""
+        self._look()
         with self._lock:
-            self._look()
             return sorted({*self._endpoints, *self._own, *self._drivers})
 
     def get(self, name: str) -> Driver | None:
@@ -168,10 +177,11 @@ class Drivers:
                 found = self._drivers[name] = Driver(name, self._connect(self._endpoints[name]))
             if found is None and name in self._own:
                 found = self._drivers[name] = Driver(name, self._own[name])
-            if found is None and name:
-                self._look()
+        if found is None and name:
+            self._look()
+            with self._lock:
                 found = self._drivers.get(name)
-            return found
+        return found
 
     def close(self) -> None:
         """Call none any more."""
@@ -182,12 +192,23 @@ class Drivers:
 
     def _look(self) -> None:
         """Look into the registry folder, unless that was done a moment ago."""
-        now = self._clock.monotonic()
-        if self._registry is None or now - self._looked_at < LOOK_AGAIN_SECONDS:
+        if self._registry is None:
             return
-        self._looked_at = now
-        for socket in sorted(self._registry.glob("*.sock")):
-            self._introduce(str(socket))
+        with self._lock:
+            if self._is_looking:
+                self._lock.wait_for(lambda: not self._is_looking, _PATIENCE_SECONDS)
+                return
+            now = self._clock.monotonic()
+            if now - self._looked_at < LOOK_AGAIN_SECONDS:
+                return
+            self._is_looking, self._looked_at = True, now
+        try:
+            for socket in sorted(self._registry.glob("*.sock"))[:MOST_SOCKETS]:
+                self._introduce(str(socket))
+        finally:
+            with self._lock:
+                self._is_looking = False
+                self._lock.notify_all()
 
     def _introduce(self, socket: str) -> None:
         from hyperkube_lib.grpc_messages import RpcFailed
@@ -197,7 +218,9 @@ class Drivers:
             info = ask_plugin(socket)
         except RpcFailed:
             return  # its driver is away, the kubelet tells of it
-        if info.type != _KIND or info.name in self._drivers or info.name in {*self._endpoints, *self._own}:
+        with self._lock:
+            known = {"", *self._drivers, *self._endpoints, *self._own}
+        if info.type != _KIND or info.name in known:
             return
         driver = Driver(info.name, self._connect(f"unix://{info.endpoint}"))
         try:
@@ -205,7 +228,8 @@ class Drivers:
         except CsiFailed:
             has_controller = False  # not yet: it is asked again at the next look
         if has_controller:
-            self._drivers[info.name] = driver
+            with self._lock:
+                self._drivers[info.name] = driver
         else:
             driver.close()
 

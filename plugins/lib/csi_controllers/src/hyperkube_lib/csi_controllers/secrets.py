@@ -104,7 +104,7 @@ def secret_data(client: Client, reference: Mapping[str, str]) -> dict[str, str]:
     """Return what is in a secret, as drivers get it; nothing for an empty reference.
 
     Raises:
-        VolumeFailed: it cannot be read.
+        VolumeFailed: it cannot be read, or has a value that no call can carry: CSI's are UTF-8.
     """
     if not reference:
         return {}
@@ -113,4 +113,8 @@ def secret_data(client: Client, reference: Mapping[str, str]) -> dict[str, str]:
         secret = client.get(SECRETS, name, namespace)
     except (ApiError, ConnectionError) as error:
         raise VolumeFailed(f"error getting secret {name} in namespace {namespace}: {error}") from error
-    return {key: base64.b64decode(value).decode() for key, value in (secret.get("data") or {}).items()}
+    try:
+        return {key: base64.b64decode(value).decode() for key, value in (secret.get("data") or {}).items()}
+    except UnicodeDecodeError:
+        # Not chained: the failure's own text shows a piece of the value.
+        raise VolumeFailed(f"secret {name} in namespace {namespace}: a value is not UTF-8") from None
