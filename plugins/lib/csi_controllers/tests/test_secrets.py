@@ -73,5 +73,5 @@ def test_a_value_that_is_no_text_is_told_and_not_shown():
     client = FakeClient()
     client.seed(SECRETS, {"metadata": {"name": "s", "namespace": "n"}, "data": {"key": "/w=="}})
 
-    with pytest.raises(VolumeFailed, match="^secret s in namespace n: a value is not UTF-8$"):
+    with pytest.raises(VolumeFailed, match=r"^secret s in namespace n: a value is not UTF-8$"):
         secret_data(client, {"name": "s", "namespace": "n"})

@@ -1,7 +1,7 @@
 import pytest
-from hyperkube_lib.cel.admission import environment
+from hyperkube_lib.cel.admission import compile_variables, environment
 from hyperkube_lib.dynamic_admission.context import authorizer_values
-from hyperkube_lib.dynamic_admission.evaluation import Conditions, Evaluation, OutOfBudget, compiled
+from hyperkube_lib.dynamic_admission.evaluation import Conditions, Evaluation, Failed, OutOfBudget, compiled
 from hyperkube_lib.dynamic_admission.matching import MatchFailed, is_exempt, policy_matches, rule_matches
 from hyperkube_lib.dynamic_admission.request_values import request_value
 
@@ -127,3 +127,39 @@ def test_match_conditions_have_a_budget_of_their_own():
     with pytest.raises(OutOfBudget):
         Conditions(scope, [costly] * 3).hold(evaluation)
     assert evaluation.value(compiled(scope, costly["expression"], ())) is True
+
+
+def chain(first, following, length):
+    """Return the evaluation of variables that each speak of the one before, and the scope they are in."""
+    base = environment(params=False, authorizer=False, patches=False)
+    later = [(f"v{number}", following.replace("LAST", f"variables.v{number - 1}")) for number in range(1, length)]
+    scope, programs = compile_variables(base, [("v0", first), *later])
+    return Evaluation({}, programs), scope
+
+
+def test_variables_may_speak_of_one_another_as_deep_as_they_like():
+    evaluation, scope = chain("1", "LAST + 1", 500)
+
+    assert evaluation.value(compiled(scope, "variables.v499 == 500", ())) is True
+
+
+def test_a_failure_at_the_end_of_a_chain_may_be_outweighed():
+    evaluation, scope = chain("dyn([1])[5] == 1", "LAST", 200)
+
+    assert evaluation.value(compiled(scope, "variables.v199 || true", ())) is True
+    with pytest.raises(Failed, match="index out of bounds: 5"):
+        evaluation.value(compiled(scope, "variables.v199", ()))
+
+
+def test_a_variable_that_fails_is_evaluated_once():
+    evaluation, scope = chain("dyn([1])[5] == 1", "LAST || LAST", 30)  # 2**30 times, each asked again
+
+    with pytest.raises(Failed, match="index out of bounds: 5"):
+        evaluation.value(compiled(scope, "variables.v29", ()))
+
+
+def test_what_is_begun_in_vain_is_spent():
+    evaluation, scope = chain("1", "lists.range(100000).size() > 0 ? LAST + 1 : 0", 62)  # 6 of 10 million, and 4 twice
+
+    with pytest.raises(OutOfBudget):
+        evaluation.value(compiled(scope, "variables.v61 == 62", ()))

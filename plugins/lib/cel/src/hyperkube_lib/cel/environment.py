@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from hyperkube_lib.cel.checker import Checked, StructTypes, check
-from hyperkube_lib.cel.errors import CompilationFailed, EvaluationError, Issue, NotInstantiated
+from hyperkube_lib.cel.errors import CompilationFailed, EvaluationError, Issue, NotInstantiated, Unfinished
 from hyperkube_lib.cel.estimates import estimate
 from hyperkube_lib.cel.evaluator import build
 from hyperkube_lib.cel.functions import Functions, Library
@@ -65,12 +65,16 @@ class Program:
 
         Raises:
             EvaluationError: there is none.
+            Unfinished: a value that it speaks of is not there yet.
         """
         frame = Frame(dict(names), limit)
         try:
             return self._step(frame), frame.cost
         except RecursionError:
             raise EvaluationError("expression recursion limit exceeded") from None
+        except Unfinished as cut:
+            cut.cost += frame.cost
+            raise
 
 
 _PATTERNS = frozenset({"matches", "find", "findAll"})

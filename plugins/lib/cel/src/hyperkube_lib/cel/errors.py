@@ -78,3 +78,15 @@ class CostExceeded(EvaluationError):
 
     def __init__(self) -> None:
         super().__init__("operation cancelled: actual cost limit exceeded")
+
+
+class Unfinished(Exception):
+    """A value is not to be had yet, and the evaluation is to be made again once it is.
+
+    Attributes:
+        cost: of all evaluations that were cut.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cost = 0

@@ -66,17 +66,24 @@ class Struct(dict[str, Any]):
 
 
 class LazyMap(dict[str, Any]):
-    """A map whose values are made when they are first read; a failure is kept as well."""
+    """A map whose values are made when they are first read; a failure is kept as well: each is made once."""
 
     def __init__(self, makers: dict[str, Callable[[], Any]]) -> None:
         super().__init__()
         self._makers = makers
+        self._failures: dict[str, EvaluationError] = {}
 
     def __contains__(self, key: object) -> bool:
         return key in self._makers
 
     def __missing__(self, key: str) -> Any:
-        value = self._makers[key]()
+        if key in self._failures:
+            raise self._failures[key].with_traceback(None)
+        try:
+            value = self._makers[key]()
+        except EvaluationError as error:
+            self._failures[key] = error
+            raise
         self[key] = value
         return value
 

@@ -7,11 +7,12 @@ Source: kubernetes apiserver ``pkg/admission/plugin/cel/{condition,composition}.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from hyperkube_lib.cel import OBJECT_COST_BUDGET, CostExceeded, Environment, EvaluationError, Program
 from hyperkube_lib.cel.admission import QUESTION, WrongExpression, compile_as
+from hyperkube_lib.cel.errors import Unfinished
 from hyperkube_lib.cel.values import LazyMap
 
 from hyperkube.machinery.aggregate import aggregate
@@ -20,6 +21,9 @@ from hyperkube.machinery.objects import Object
 Compiled = Program | WrongExpression
 MATCH_COST_BUDGET = 2_500_000
 """What match conditions may cost together. Source: kubernetes apiserver ``pkg/apis/cel/config.go``."""
+
+DEEPEST = 40
+"""How many variables are evaluated within one another; Python's stack bears a hundred, and a server's own calls."""
 
 _OUT_OF_BUDGET = "validation failed due to running out of cost budget, no further validation rules will be run"
 
@@ -30,6 +34,14 @@ class Failed(Exception):
 
 class OutOfBudget(Failed):
     """There is nothing left to spend: evaluate no more."""
+
+
+class _TooDeep(Unfinished):
+    """A variable is read within too many others: it is to be evaluated first."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
 
 
 def compiled(scope: Environment, source: str, wanted: tuple[Any, ...]) -> Compiled:
@@ -47,18 +59,24 @@ class Evaluation:
         self._names = dict(names)
         self._left = OBJECT_COST_BUDGET
         makers = {name: self._maker(name, program) for name, program in variables.items()}
-        self._names["variables"] = LazyMap(makers)
+        self._names["variables"] = self._variables = LazyMap(makers)
+        self._depth = 0
 
     def _maker(self, name: str, program: Compiled) -> Callable[[], Any]:
         def make() -> Any:
             if isinstance(program, WrongExpression):
                 raise EvaluationError(f'composited variable "{name}" fails to compile: {program}')
+            if self._depth == DEEPEST:
+                raise _TooDeep(name)
+            self._depth += 1
             try:
                 return self._spend(program)
             except CostExceeded:
                 raise
             except EvaluationError as error:
                 raise EvaluationError(f'composited variable "{name}" fails to evaluate: {error}') from error
+            finally:
+                self._depth -= 1
 
         return make
 
@@ -66,6 +84,25 @@ class Evaluation:
         value, cost = program.measure(self._names)
         self._left -= cost
         return value
+
+    def _settled(self, program: Program) -> Any:
+        """Return the value of an expression; variables that it reads too deep are evaluated before it.
+
+        Each of them is then there when it is read again, as a value or a failure. What was begun in vain is spent, too.
+        """
+        first: list[str] = []
+        while True:
+            try:
+                if not first:
+                    return self._spend(program)
+                with suppress(EvaluationError):  # for the expression that reads it
+                    _ = self._variables[first[-1]]
+                first.pop()
+            except _TooDeep as cut:
+                self._left -= cut.cost
+                if self._left < 0:
+                    raise OutOfBudget(_OUT_OF_BUDGET) from cut
+                first.append(cut.name)
 
     @contextmanager
     def apart(self, budget: int) -> Iterator[None]:
@@ -87,7 +124,7 @@ class Evaluation:
             raise Failed(f"compilation error: {program}")
         self._names.update(more)
         try:
-            value = self._spend(program)
+            value = self._settled(program)
         except CostExceeded as error:
             raise OutOfBudget(_OUT_OF_BUDGET) from error
         except EvaluationError as error:
