@@ -10,11 +10,13 @@ Source: RFC 9113 section 3.4; etcd ``server/etcdserver/api/etcdhttp``.
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import socket
 import threading
 from collections.abc import Callable
 
+from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import UsageError
 
 PREFACE = b"PRI "
@@ -23,18 +25,28 @@ _CHUNK = 65536
 _LONGEST_HEAD = 16384
 _HEAD_SECONDS = 10.0
 """How long a client may take to say what it wants."""
+MOST_CONNECTIONS = 1000
+_SHORTAGES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.ECONNABORTED})
+"""What keeps one connection from being taken, and passes; on anything else the listener is gone."""
+_PAUSE_SECONDS = 0.1
 
 
 class Front:
     """Listens for clients: a thread for each address, and two for each connection."""
 
     def __init__(
-        self, addresses: list[tuple[str, int]], socket_path: str, version: str, healthy: Callable[[], bool]
+        self,
+        addresses: list[tuple[str, int]],
+        socket_path: str,
+        version: str,
+        healthy: Callable[[], bool],
+        clock: Clock,
     ) -> None:
         self._addresses = addresses
         self._socket_path = socket_path
         self._version = json.dumps({"etcdserver": version, "etcdcluster": version.rpartition(".")[0] + ".0"}).encode()
         self._healthy = healthy
+        self._clock = clock
         self._lock = threading.Lock()
         self._open: set[socket.socket] = set()  # listeners and connections, to be shut down at the end
         self._closed = False
@@ -64,10 +76,10 @@ class Front:
                 each.shutdown(socket.SHUT_RDWR)
 
     def _keep(self, each: socket.socket) -> bool:
-        """Remember a socket; tell whether there is still use for it."""
+        """Remember a socket; tell whether there is still use for it, and room."""
         with self._lock:
             self._open.add(each)
-            return not self._closed
+            return not self._closed and len(self._open) <= MOST_CONNECTIONS
 
     def _drop(self, each: socket.socket) -> None:
         with self._lock:
@@ -77,32 +89,56 @@ class Front:
     def _accept(self, listener: socket.socket) -> None:
         try:
             while True:
-                connection, _ = listener.accept()
+                connection = self._next(listener)
+                if connection is None:
+                    continue
                 if not self._keep(connection):
                     self._drop(connection)
-                    return
+                    continue
                 threading.Thread(target=self._serve, args=(connection,), name="etcd-client", daemon=True).start()
         except OSError:
             return  # shut down by `close`
         finally:
             self._drop(listener)
 
+    def _next(self, listener: socket.socket) -> socket.socket | None:
+        """Return the next connection; None if there is none to be had just now.
+
+        Raises:
+            OSError: the listener was shut down.
+        """
+        try:
+            return listener.accept()[0]
+        except OSError as error:
+            if error.errno not in _SHORTAGES:
+                raise
+            self._clock.sleep(_PAUSE_SECONDS)
+            return None
+
     def _serve(self, client: socket.socket) -> None:
         try:
-            client.settimeout(_HEAD_SECONDS)
+            ends = self._clock.monotonic() + _HEAD_SECONDS
             head = b""
-            while len(head) < len(PREFACE) and (data := client.recv(_CHUNK)):
+            while len(head) < len(PREFACE) and (data := self._received(client, ends)):
                 head += data
             if head.startswith(PREFACE):
                 client.settimeout(None)
                 client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 self._relay(head, client)
             elif head:
-                self._answer(head, client)
+                self._answer(head, client, ends)
         except OSError:
             return  # the client left, or took too long
         finally:
             self._drop(client)
+
+    def _received(self, client: socket.socket, ends: float) -> bytes:
+        """Return what comes next of a head; nothing when its time is over."""
+        left = ends - self._clock.monotonic()
+        if left <= 0:
+            return b""
+        client.settimeout(left)
+        return client.recv(_CHUNK)
 
     def _relay(self, head: bytes, client: socket.socket) -> None:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as other:
@@ -113,8 +149,8 @@ class Front:
             _pump(client, other)
             back.join()
 
-    def _answer(self, head: bytes, client: socket.socket) -> None:
-        while b"\r\n\r\n" not in head and len(head) < _LONGEST_HEAD and (data := client.recv(_CHUNK)):
+    def _answer(self, head: bytes, client: socket.socket, ends: float) -> None:
+        while b"\r\n\r\n" not in head and len(head) < _LONGEST_HEAD and (data := self._received(client, ends)):
             head += data
         path = head.split(b"\r\n", 1)[0].split(b" ")[1:2]
         status, body = b"404 Not Found", b"404 page not found\n"

@@ -16,6 +16,7 @@ from hyperkube.storage.store import KeyValue
 Message = dict[str, Any]
 LAST = "\U0010ffff"
 """A key after all others: UTF-8 knows no larger character."""
+_SURROGATES, _AFTER_SURROGATES = 0xD800, 0xE000
 
 
 class Refusal(Enum):
@@ -28,6 +29,8 @@ class Refusal(Enum):
     KEY_NOT_FOUND = ("INVALID_ARGUMENT", "etcdserver: key not found")
     COMPACTED = ("OUT_OF_RANGE", "etcdserver: mvcc: required revision has been compacted")
     FUTURE_REVISION = ("OUT_OF_RANGE", "etcdserver: mvcc: required revision is a future revision")
+    TOO_MANY_OPERATIONS = ("INVALID_ARGUMENT", "etcdserver: too many operations in txn request")
+    LEASE_TTL_TOO_LARGE = ("OUT_OF_RANGE", "etcdserver: too large lease TTL")
     LEASE_NOT_FOUND = ("NOT_FOUND", "etcdserver: requested lease not found")
     LEASE_EXISTS = ("FAILED_PRECONDITION", "etcdserver: lease already exists")
     NO_SPACE = ("RESOURCE_EXHAUSTED", "etcdserver: mvcc: database space exceeded")
@@ -70,12 +73,12 @@ def _end(key: bytes) -> str:
     try:
         return key.decode()
     except UnicodeDecodeError:
-        whole = key[:-1] + bytes([key[-1] - 1])
-        try:
-            prefix = whole.decode()
-        except UnicodeDecodeError as error:
-            raise Refusal.NOT_TEXT.error() from error
-        return prefix[:-1] + chr(ord(prefix[-1]) + 1)
+        prefix = text(key[:-1] + bytes([max(key[-1] - 1, 0)]))
+        if prefix[-1] == LAST:
+            return LAST
+        following = ord(prefix[-1]) + 1
+        # No text has surrogates: what comes after the last character before them is the first one behind them.
+        return prefix[:-1] + chr(_AFTER_SURROGATES if following == _SURROGATES else following)
 
 
 def key_range(request: Mapping[str, Any]) -> KeyRange:

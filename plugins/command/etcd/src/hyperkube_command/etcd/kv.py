@@ -31,6 +31,8 @@ from hyperkube.storage.store import (
 )
 
 CLUSTER, MEMBER, TERM = 0x68797065726B7562, 1, 1
+MOST_OPERATIONS = 128
+"""What a transaction may compare and do. etcd: ``DefaultMaxTxnOps``."""
 _HOLDS: Mapping[str, Callable[[Any, Any], bool]] = {
     "EQUAL": operator.eq,
     "GREATER": operator.gt,
@@ -79,7 +81,7 @@ class KV:
 
     def range(self, request: Mapping[str, Any]) -> Message:
         """Read keys, now or at a revision."""
-        keys, revision, limit = key_range(request), request.get("revision", 0), request.get("limit", 0)
+        keys, revision, limit = key_range(request), max(request.get("revision", 0), 0), max(request.get("limit", 0), 0)
         is_plain = _PLAIN.issuperset(request)  # the store itself can leave out what is beyond the limit
         with refusals():
             found = self.store.range(*keys.limits, revision=revision, limit=limit if is_plain else 0)
@@ -106,6 +108,8 @@ class KV:
 
     def txn(self, request: Mapping[str, Any]) -> Message:
         """Compare, then do one thing or the other, all of it in one revision."""
+        if max(len(request.get(part, ())) for part in ("compare", "success", "failure")) > MOST_OPERATIONS:
+            raise Refusal.TOO_MANY_OPERATIONS.error()
         with self._lock, refusals():
             succeeded = all(self._holds(each) for each in request.get("compare", ()))
             operations = request.get("success" if succeeded else "failure", ())
@@ -130,7 +134,9 @@ class KV:
         responses: list[Message] = []
         late: list[int] = []
         for index, each in enumerate(operations):
-            ((kind, request),) = each.items()
+            kind, request = next(iter(each.items()), ("", {}))
+            if not kind:
+                raise Refusal.KEY_NOT_FOUND.error()  # so says etcd of an operation that is none
             if kind == "request_put":
                 responses.append({"response_put": self._plan_put(request, writes, leases)})
             elif kind == "request_delete_range":

@@ -91,7 +91,7 @@ class EtcdServer:
                 handlers[call] = stream_handler(service.methods[call], how)
             self._server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service.name, handlers),))
         self._server.add_insecure_port(f"unix:{path}")
-        self._front = Front(addresses, path, VERSION, self._healthy)
+        self._front = Front(addresses, path, VERSION, self._healthy, clock)
 
     def _healthy(self) -> bool:
         try:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from hyperkube_command.etcd.keys import Message
+from hyperkube_command.etcd.keys import Message, Refusal
 from hyperkube_command.etcd.kv import KV, MEMBER, TERM
 from hyperkube_command.etcd.watch_stream import WatchStream
 
 VERSION = "3.5.9"
 """The etcd whose API this is a part of: clients ask, to know what they may use."""
+
+MOST_LEASE_SECONDS = 9_000_000_000
+"""etcd: ``MaxLeaseTTL`` of ``server/lease``."""
 
 Unary = Callable[[dict[str, Any]], Any]
 Streamed = Callable[[Iterable[dict[str, Any]]], Iterator[Message]]
@@ -60,6 +63,8 @@ class Services:
 
     def _grant(self, request: Mapping[str, Any]) -> Message:
         seconds = max(request.get("TTL", 0), 1)
+        if seconds > MOST_LEASE_SECONDS:
+            raise Refusal.LEASE_TTL_TOO_LARGE.error()
         number = self._kv.leases.grant(seconds, request.get("ID", 0))
         return {"header": self._kv.header(), "ID": number, "TTL": seconds}
 

@@ -23,6 +23,13 @@ _log = logging.getLogger("hyperkube.etcd")
 ALL_WATCHES = -1
 """The watch id of a progress report that holds for the whole stream, as etcd has sent it since 3.5.8."""
 
+NO_WATCH = -1
+"""The watch id of one that is refused. etcd: ``InvalidWatchID``."""
+MOST_WATCHES = 4096
+"""On one stream: each has a thread."""
+_DUPLICATE = "mvcc: duplicate watch ID provided on the WatchStream"
+_TOO_MANY = f"hyperkube etcd: a stream has {MOST_WATCHES} watches at most"
+
 
 @dataclass(frozen=True, slots=True)
 class _Watch:
@@ -86,6 +93,12 @@ class WatchStream:
         revision = request.get("start_revision", 0)
         with self._lock:
             number = request.get("watch_id", 0) or self._next
+            problem = _DUPLICATE if number in self._watches else ""
+            problem = _TOO_MANY if len(self._watches) >= MOST_WATCHES else problem
+            if problem:
+                refused = {"watch_id": NO_WATCH, "created": True, "canceled": True, "cancel_reason": problem}
+                self._out.put({"header": self._kv.header(), **refused})
+                return
             self._next = max(self._next, number) + 1
             source = self._kv.store.watch(start, end, revision=revision - 1 if revision else self._kv.store.revision())
             watch = self._watches[number] = _Watch(number, request, source)
