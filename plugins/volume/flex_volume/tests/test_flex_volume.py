@@ -151,6 +151,45 @@ def test_what_goes_wrong_is_told_without_the_options(install, tmp_path, script, 
     assert not (tmp_path / "v").exists()
 
 
+@pytest.mark.parametrize(
+    "script",
+    [
+        'echo "usage: $*"; exit 1',
+        'echo "{\\"status\\": \\"Failure\\", \\"message\\": \\"bad token c2VjcmV0LW9mLXRoZS10ZXN0\\"}"; exit 1',
+        'echo "{\\"status\\": \\"Failure\\", \\"message\\": \\"bad token secret-of-the-test\\"}"; exit 1',
+    ],
+    ids=["prints its arguments", "tells a secret", "tells a secret decoded"],
+)
+def test_a_driver_that_prints_a_secret_is_not_repeated(install, tmp_path, script):
+    init = 'case "$1" in init) echo \'{"status": "Success", "capabilities": {"attach": false}}\'; exit 0 ;; esac\n'
+
+    with pytest.raises(VolumeFailed, match=r"usage: mount|bad token \*\*\*") as raised:
+        install(init + script).setup(request(tmp_path / "v", secretRef={"name": "s"}))
+
+    assert "c2VjcmV0" not in str(raised.value)
+    assert "secret-of-the-test" not in str(raised.value)
+
+
+@pytest.mark.parametrize("told", ["..", ".", "pool/disk", "a\\u0000b", "x" * 256], ids=repr)
+def test_a_name_that_is_no_folders_leads_to_no_other_place(install, tmp_path, told):
+    kind = install(ATTACHES.replace("disk-1", told))
+
+    with pytest.raises(VolumeFailed, match="cannot be the name of a folder"):
+        kind.device_mount_path(spec(), str(tmp_path / "plugin"))
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [('"capabilities": {"attach": true, "fsGroup": false}', '"capabilities": [1]'), ("4096", "[4096]")],
+    ids=["capabilities", "size"],
+)
+def test_an_answer_of_another_type_is_told(install, right, wrong):
+    kind = install(ATTACHES.replace(right, wrong))
+
+    with pytest.raises(VolumeFailed, match=r"are no object|is no number"):
+        kind.expand(spec(), 4000, 1000)
+
+
 @pytest.mark.parametrize("name", ["../../bin/sh", "acme/../x", "/bin/sh", "a/b/c", ""])
 def test_a_name_leads_to_no_program_outside_of_the_folder(tmp_path, name):
     with pytest.raises(VolumeFailed, match="is not the name of a FlexVolume driver"):

@@ -8,8 +8,9 @@ Source: kubernetes ``pkg/volume/flexvolume/driver-call.go``.
 from __future__ import annotations
 
 import re
-from base64 import b64encode
-from collections.abc import Mapping
+from base64 import b64decode, b64encode
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,6 +24,13 @@ from hyperkube.machinery.objects import Object
 
 SUCCESS: Final = "Success"
 NOT_SUPPORTED: Final = "Not supported"
+MOST_OUTPUT = 1 << 20
+_PREFIX = "kubernetes.io/secret/"
+"""What the options begin with that are entries of a secret."""
+_SHORTEST_SECRET = 4
+"""What is shorter keeps nothing secret, and is found in every word."""
+_LONGEST_MESSAGE = 1024
+"""Characters of a driver's message that are passed on: events take no more."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)?")
 
 
@@ -75,10 +83,36 @@ def options_of(
             "kubernetes.io/serviceAccount.name": str((pod.get("spec") or {}).get("serviceAccountName") or ""),
         }
     for key, value in ((secret or {}).get("data") or {}).items():
-        made[f"kubernetes.io/secret/{key}"] = str(value)
+        made[_PREFIX + key] = str(value)
     for key, value in ((secret or {}).get("stringData") or {}).items():
-        made[f"kubernetes.io/secret/{key}"] = b64encode(str(value).encode()).decode()
+        made[_PREFIX + key] = b64encode(str(value).encode()).decode()
     return orjson.dumps(made | dict(source.get("options") or {}), option=orjson.OPT_SORT_KEYS).decode()
+
+
+def without_secrets(text: str, arguments: Sequence[str]) -> str:
+    """Return what a driver prints without the secrets that it was given as arguments, as they are or decoded.
+
+    A driver that fails may print its arguments, and its words become events, which many may read.
+    """
+    secrets = {value for argument in arguments for value in _secrets_in(argument)}
+    for value in sorted(secrets, key=len, reverse=True):  # one may be a part of another
+        text = text.replace(value, "***")
+    return text
+
+
+def _secrets_in(argument: str) -> set[str]:
+    """Return the values of secrets in options, in base64 and as what that stands for."""
+    try:
+        options = orjson.loads(argument)
+    except orjson.JSONDecodeError:
+        return set()  # a path, a device, a size
+    if not isinstance(options, dict):
+        return set()
+    found = {str(value) for key, value in options.items() if key.startswith(_PREFIX)}
+    for value in tuple(found):
+        with suppress(ValueError):  # a pod's own option may have such a key, and any value
+            found.add(b64decode(value).decode(errors="replace").strip())
+    return {value for value in found if len(value) >= _SHORTEST_SECRET}
 
 
 class Driver:
@@ -94,6 +128,8 @@ class Driver:
             VolumeFailed: it says that it cannot be used.
         """
         told = self.call("init").get("capabilities") or {}
+        if not isinstance(told, dict):
+            raise VolumeFailed(f"driver {self.name!r}, call 'init': capabilities are no object")
         return Capabilities(
             attach=bool(told.get("attach", True)),
             selinux_relabel=bool(told.get("selinuxRelabel", True)),
@@ -110,10 +146,12 @@ class Driver:
         """
         done = self._programs.run([str(self._path), word, *arguments])
         where = f"driver {self.name!r}, call {word!r}"
+        if len(done.output) > MOST_OUTPUT:
+            raise VolumeFailed(f"{where}: more than {MOST_OUTPUT} characters were printed")
         try:
             answer = orjson.loads(done.output)
         except orjson.JSONDecodeError as error:
-            said = " ".join(done.output.split())[:200]
+            said = " ".join(without_secrets(done.output, arguments).split())[:200]
             raise VolumeFailed(f"{where}: no JSON was printed ({done.problem}): {said!r}") from error
         if not isinstance(answer, dict):
             raise VolumeFailed(f"{where}: an object was expected, not {type(answer).__name__}")
@@ -121,6 +159,6 @@ class Driver:
         if status == NOT_SUPPORTED:
             raise CallNotSupported(f"{where}: not supported")
         if status != SUCCESS or done.code:
-            text = answer.get("message") or done.problem
+            text = without_secrets(str(answer.get("message") or done.problem), arguments)[:_LONGEST_MESSAGE]
             raise VolumeFailed(f"{where}: {status}: {text}")
         return answer

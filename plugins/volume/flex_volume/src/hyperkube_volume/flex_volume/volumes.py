@@ -33,6 +33,8 @@ from hyperkube.machinery.objects import Object, name_of, namespace_of
 SOURCE: Final = "flexVolume"
 _DRIVER_FILE: Final = ".flexvolume-driver"
 """Beside a pod's folder: the driver that mounted it, for after a restart of the kubelet."""
+_LONGEST_NAME: Final = 255
+"""Bytes of a file's name. Source: limits.h, NAME_MAX."""
 _ACCESS: Final = ("ReadWriteOnce", "ReadOnlyMany")
 
 
@@ -126,7 +128,10 @@ class FlexVolumes:
             answer = driver.call("expandvolume", self._options(spec), "", str(size), str(old_size))
         except CallNotSupported as error:
             raise VolumeFailed(f"volumes of driver {driver.name!r} do not grow") from error
-        return int(answer.get("volumeNewSize") or size)
+        grown = answer.get("volumeNewSize") or size
+        if not isinstance(grown, int):
+            raise VolumeFailed(f"driver {driver.name!r}, call 'expandvolume': volumeNewSize is no number")
+        return grown
 
     # what concerns the node
 
@@ -136,8 +141,11 @@ class FlexVolumes:
 
     def device_mount_path(self, spec: VolumeSpec, plugin_dir: str) -> str:
         """Return the place of the driver's mounts."""
-        driver = self._driver(spec.volume).name.replace("/", "~")
-        return str(Path(plugin_dir) / driver / "mounts" / self.volume_name(spec).rpartition("/")[2])
+        driver = self._driver(spec.volume).name
+        told = self.volume_name(spec).removeprefix(f"{driver}/")
+        if told in {".", ".."} or "/" in told or not told.isprintable() or len(told.encode()) > _LONGEST_NAME:
+            raise VolumeFailed(f"driver {driver!r}: {told[:_LONGEST_NAME]!r} cannot be the name of a folder")
+        return str(Path(plugin_dir) / driver.replace("/", "~") / "mounts" / told)
 
     def mount_device(self, request: DeviceRequest) -> None:
         """Have the device mounted, or mount it."""
