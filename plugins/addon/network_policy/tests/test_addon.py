@@ -1,5 +1,6 @@
 """The addon, from its start to its end."""
 
+import subprocess
 import threading
 
 from hyperkube_addon.network_policy import NetworkPolicies
@@ -65,3 +66,12 @@ def test_the_rules_follow_the_policies(monkeypatch):
 
     assert not thread.is_alive()
     assert applied[-1].endswith("delete table inet hyperkube-network-policy\n"), "nothing is left at the end"
+
+
+def test_a_program_that_hangs_is_a_refusal(monkeypatch):
+    def hang(words, **how):
+        raise subprocess.TimeoutExpired(words, how["timeout"])
+
+    monkeypatch.setattr(subprocess, "run", hang)
+
+    assert module.apply("flush ruleset") == "nft: took longer than 60s"

@@ -160,8 +160,10 @@ def test_pods_of_other_nodes_are_peers_only():
         ({"hostNetwork": True}, {"podIP": "10.0.0.9"}),
         ({}, {"podIP": "10.0.0.9", "phase": "Succeeded"}),
         ({}, {}),
+        ({}, {"podIPs": [{"ip": "fd00::1%}\nflush ruleset\n#"}]}),
+        ({}, {"podIP": "10.0.0.9, 10.0.0.10"}),
     ],
-    ids=["of-the-nodes-network", "ended", "without-address"],
+    ids=["of-the-nodes-network", "ended", "without-address", "words-of-nftables", "a-list"],
 )
 def test_a_pod_without_an_address_of_its_own_does_not_count(spec, status):
     assert pod_of({"metadata": {"name": "x", "namespace": "default"}, "spec": spec, "status": status}) is None

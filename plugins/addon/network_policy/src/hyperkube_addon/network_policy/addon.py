@@ -154,7 +154,12 @@ class NetworkPolicies(Plugin):
 
 def apply(text: str) -> str:
     """Carry out a transaction of nftables; return why it could not be, nothing if it was."""
-    done = subprocess.run(["nft", "-f", "-"], input=text, capture_output=True, text=True, timeout=_TIMEOUT, check=False)
+    try:
+        done = subprocess.run(
+            ["nft", "-f", "-"], input=text, capture_output=True, text=True, timeout=_TIMEOUT, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return f"nft: took longer than {_TIMEOUT}s"
     return f"nft: {done.stderr.strip()[:2000]}" if done.returncode else ""
 
 

@@ -9,12 +9,15 @@ Source: kubernetes ``staging/src/k8s.io/api/networking/v1/types.go``.
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from hyperkube.machinery.labels import from_label_selector
 from hyperkube.machinery.objects import Object, labels_of, name_of, namespace_of
 
+_ADDRESS = re.compile(r"[0-9a-fA-F.:]+")
+"""What an address is made of, and no word of nftables: nodes say which addresses pods have."""
 _ENDED = {"Succeeded", "Failed"}
 
 
@@ -115,8 +118,8 @@ def pod_of(obj: Object) -> Pod | None:
     spec, status = obj["spec"], obj.get("status") or {}
     if spec.get("hostNetwork") or status.get("phase") in _ENDED:
         return None
-    addresses = tuple(row["ip"] for row in status.get("podIPs") or () if row.get("ip"))
-    addresses = addresses or tuple(filter(None, [status.get("podIP")]))
+    told = [row.get("ip") or "" for row in status.get("podIPs") or ()] or [status.get("podIP") or ""]
+    addresses = tuple(filter(_ADDRESS.fullmatch, told))
     if not addresses:
         return None
     ports = {
