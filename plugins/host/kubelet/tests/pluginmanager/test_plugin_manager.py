@@ -10,6 +10,7 @@ from hyperkube_lib.grpc_messages import GrpcServer
 from hyperkube_lib.plugin_registration import registration_schema
 
 from hyperkube.machinery.clock import SystemClock
+from hyperkube.machinery.errors import UsageError
 
 
 def until(condition, seconds=10):
@@ -47,6 +48,8 @@ class Handler:
     def validate(self, name, endpoint, versions):
         if name == "bad":
             raise PluginRefused("bad indeed")
+        if endpoint == "relative.sock":
+            raise UsageError("endpoint 'relative.sock' is not a unix socket")
 
     def register(self, name, endpoint, versions):
         self.calls.append(("register", name, endpoint, *versions))
@@ -118,6 +121,16 @@ def test_a_refused_plugin_is_told_why(rig, name, kind, error):
     rig.reconciled(lambda: plugin.told)
 
     assert plugin.told[0]["error"].startswith(error)
+    assert rig.handler.calls == []
+
+
+def test_a_plugin_whose_endpoint_is_none_is_told_and_retried_later(rig, caplog):
+    plugin = rig.plugin("one", endpoint="relative.sock")
+
+    rig.reconciled(lambda: plugin.told)
+    until(lambda: "cannot be registered: endpoint 'relative.sock' is not a unix socket" in caplog.text)
+
+    assert plugin.told[0]["error"] == "endpoint 'relative.sock' is not a unix socket"
     assert rig.handler.calls == []
 
 

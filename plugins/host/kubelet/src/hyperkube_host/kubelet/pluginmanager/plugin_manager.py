@@ -125,7 +125,7 @@ class PluginManager:
     def _register(self, path: Path, plugin: _Plugin) -> None:
         try:
             self._introduce(path, plugin)
-        except (PluginRefused, RpcFailed, ValueError, OSError) as error:
+        except (HyperkubeError, ValueError, OSError) as error:
             plugin.failures += 1
             plugin.next_at = self._clock.monotonic() + RETRY.delay(plugin.failures)
             _log.warning("plugin at %s cannot be registered: %s", path, error)
@@ -147,7 +147,7 @@ class PluginManager:
                 handler = self._handler_of(kind, path)
                 handler.validate(name, endpoint, versions)
                 handler.register(name, endpoint, versions)
-            except PluginRefused as error:
+            except HyperkubeError as error:  # refused, or its endpoint is none
                 stub.call("NotifyRegistrationStatus", {"error": str(error)}, CALL_SECONDS)
                 raise
             plugin.name, plugin.endpoint, plugin.handler = name, endpoint, handler

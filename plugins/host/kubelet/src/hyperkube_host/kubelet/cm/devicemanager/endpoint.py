@@ -64,7 +64,7 @@ class Endpoint:
                     if self._closed.is_set():
                         return
                     devices(self, read_devices(answer))
-        except RpcFailed as error:
+        except (RpcFailed, ValueError) as error:  # ValueError: the channel was closed
             if not self._closed.is_set():
                 _log.warning("device plugin of %s: %s", self.resource, error)
         finally:
