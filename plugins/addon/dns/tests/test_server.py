@@ -10,6 +10,7 @@ import dns.query
 import dns.rcode
 import pytest
 from dns_example import build, objects
+from hyperkube_addon.dns import messages
 from hyperkube_addon.dns.forwarding import Routes, Upstream, upstream
 from hyperkube_addon.dns.records import ServiceKey, service_records
 from hyperkube_addon.dns.server import Server
@@ -44,7 +45,8 @@ class Elsewhere:
                 name = query.question[0].name
                 self.asked.append(name.to_text(omit_final_dot=True))
                 made = dns.message.make_response(query)
-                made.answer.append(dns.rrset.from_text(name, 60, "IN", "A", self.address))
+                many = [f"198.51.{n // 250}.{n % 250}" for n in range(1000)] if name.labels[0].lower() == b"big" else []
+                made.answer.append(dns.rrset.from_text(name, 60, "IN", "A", self.address, *many))
                 self.socket.sendto(b"\0\0" + made.to_wire()[2:], sender)  # a forged answer comes first
                 self.socket.sendto(made.to_wire(), sender)
 
@@ -242,3 +244,32 @@ def test_a_server_is_named_with_or_without_its_port(text, expected):
 def test_a_server_is_named_by_its_address(text):
     with pytest.raises(UsageError, match="invalid DNS server"):
         upstream(text)
+
+
+def test_a_huge_answer_from_elsewhere_is_handed_on_unread(world):
+    *_, stub = world
+
+    found = [ask(world, "BIG.corp.example") for _ in range(2)]
+
+    assert [len(addresses(answer)) for answer in found] == [1001, 1001]
+    assert [name.lower() for name in stub.asked].count("big.corp.example") == 2, "it is not kept"
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (lambda wire: wire, True),
+        (lambda wire: wire.replace(b"\x03big", b"\x03BIG"), True),
+        (lambda wire: wire.replace(b"\x03big", b"\x03bug"), False),
+        (lambda wire: wire[:2] + b"\0" + wire[3:], False),
+        (lambda wire: wire[:4] + b"\0\2" + wire[6:], False),
+        (lambda wire: wire[:11], False),
+    ],
+    ids=["right", "other-case", "other-name", "a-question", "two-questions", "cut"],
+)
+def test_a_huge_answer_must_repeat_the_question(change, expected):
+    query = dns.message.make_query("big.example", "A")
+    made = dns.message.make_response(query)
+    made.answer.append(dns.rrset.from_text("big.example.", 60, "IN", "TXT", *(f"{n:0200}" for n in range(30))))
+
+    assert messages.answers(query.to_wire()[2:], change(made.to_wire())) is expected

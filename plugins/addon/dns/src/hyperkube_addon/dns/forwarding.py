@@ -240,7 +240,9 @@ class _Exchange:
         self._received(answer)
 
     def _received(self, answer: bytes) -> None:
-        if answer[:2] != self._number or not _answers(self._question, answer):
+        from hyperkube_addon.dns.messages import answers
+
+        if answer[:2] != self._number or not answers(self._question, answer):
             return  # a forged or belated answer: the true one may yet come
         self.abandon()
         self._attempt += 1
@@ -249,15 +251,3 @@ class _Exchange:
     def _expired(self, attempt: int) -> None:
         if attempt == self._attempt:
             self.begin()
-
-
-def _answers(question: bytes, answer: bytes) -> bool:
-    """Tell whether an answer is sound and repeats the question."""
-    import dns.exception
-    import dns.message
-
-    try:
-        asked, found = dns.message.from_wire(b"\0\0" + question), dns.message.from_wire(answer)
-    except (dns.exception.DNSException, ValueError):
-        return False
-    return asked.question == found.question and bool(answer[2] & 0x80)

@@ -30,6 +30,8 @@ OLD_PAYLOAD = 512
 LARGEST = 65535
 LARGEST_QUERY = 4096
 """Bytes that a question may have with all its options: 64 KiB of records cost 1.7 seconds of the only thread."""
+LARGEST_PARSED = 4096
+"""Bytes of an answer from elsewhere that are parsed, for the same reason: a longer one is handed on as it is."""
 _HEADER = 12
 _RESPONSE_BIT = 0x80
 _HOSTS = {CNAME, NS, PTR}
@@ -169,9 +171,34 @@ def question(name: str, kind: str) -> bytes:
     return dns.message.make_query(name, kind, use_edns=0, payload=PAYLOAD).to_wire()
 
 
+def answers(question: bytes, answer: bytes) -> bool:
+    """Tell whether an answer repeats the question, given without its number, and is sound as far as read."""
+    if len(answer) < _HEADER or not answer[2] & _RESPONSE_BIT:
+        return False
+    if len(answer) > LARGEST_PARSED:
+        return _repeats(question, answer)
+    try:
+        asked, found = dns.message.from_wire(b"\0\0" + question), dns.message.from_wire(answer)
+    except (dns.exception.DNSException, ValueError):
+        return False
+    return asked.question == found.question
+
+
+def _repeats(question: bytes, answer: bytes) -> bool:
+    """Compare the questions as bytes: a sound one has one name, without pointers, and then type and class."""
+    end = start = _HEADER - 2
+    while question[end]:
+        end += 1 + question[end]
+    end += 1
+    length = end - start
+    name, found = question[start:end], answer[_HEADER : _HEADER + length]
+    kind, kind_found = question[end : end + 4], answer[_HEADER + length : _HEADER + length + 4]
+    return answer[4:6] == b"\0\1" and name.lower() == found.lower() and kind == kind_found
+
+
 def with_alias_target(made: dns.message.Message, wire: bytes | None) -> dns.message.Message:
     """Add to the answer what was found elsewhere about the name that its alias leads to."""
-    if wire is None:
+    if wire is None or len(wire) > LARGEST_PARSED:
         made.set_rcode(dns.rcode.SERVFAIL)
         return made
     found = dns.message.from_wire(wire)
@@ -182,6 +209,8 @@ def with_alias_target(made: dns.message.Message, wire: bytes | None) -> dns.mess
 
 def lifetime(wire: bytes) -> int | None:
     """Return for how many seconds an answer from elsewhere holds; None if it is not to be kept."""
+    if len(wire) > LARGEST_PARSED:
+        return None
     message = dns.message.from_wire(wire)
     if message.flags & dns.flags.TC or message.rcode() not in {dns.rcode.NOERROR, dns.rcode.NXDOMAIN}:
         return None
