@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 
 import psutil
 from local_cluster import curl
@@ -23,11 +24,12 @@ def listeners(pids: Iterable[int]) -> list[str]:
 
 
 def shown_to_strangers(pids: Iterable[int]) -> list[str]:
-    """Return the pages that one of the ports shows."""
-    shown = []
-    for place in listeners(pids):
-        for url in (f"{scheme}://{place}{page}" for page in PAGES for scheme in ("http", "https")):
-            code = curl(url, "-k", "-o", "/dev/null", "-w", "%{http_code}", check=False).out
-            if code.startswith("2"):
-                shown.append(f"{url}: {code}")
-    return shown
+    """Return the pages that one of the ports shows; all are asked at once, since some wait for what is no HTTP."""
+    urls = [f"{scheme}://{place}{page}" for place in listeners(pids) for page in PAGES for scheme in ("http", "https")]
+
+    def code(url: str) -> str:
+        return curl(url, "-k", "-o", "/dev/null", "-w", "%{http_code}", check=False).out
+
+    with ThreadPoolExecutor(16) as pool:
+        codes = list(pool.map(code, urls))
+    return [f"{url}: {code}" for url, code in zip(urls, codes, strict=True) if code.startswith("2")]

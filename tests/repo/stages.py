@@ -1,10 +1,10 @@
 """Run the stages of ``./dev test``: what computes beside what waits, so that two cores are never idle.
 
 A stage is a task of ``./dev``. The stages of a lane run one after another; some lanes run side by side, the longest
-first, and the next begins when one of them has ended, so that all cores are busy to the end. What measures time runs
-last, beside what takes one core and fails by no load. What a stage prints is shown when it has ended, whole. Tests that
-fail are run once more when nothing else runs: those that pass then are named, but fail nothing, since other stages had
-made them wait.
+first, and the next begins when one of them has ended. While the servers that tests talk to are installed, what needs
+none is checked; what measures time runs last, beside what takes one core and fails by no load. What a stage prints is
+shown when it has ended, whole. Tests that fail are run once more when nothing else runs: those that pass then are
+named, but fail nothing, since other stages had made them wait.
 """
 
 from __future__ import annotations
@@ -22,18 +22,22 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+FIRST: tuple[tuple[str, ...], ...] = (
+    ("servers",),  # waits for the network and the disk
+    ("house", "lint", "layers"),
+    ("types", "solo --all --load-only"),
+)
 LANES: tuple[tuple[str, ...], ...] = (
     ("integration",),
     ("containers", "golden-node", "golden-proxy"),  # wait mostly, and use names that the machine has once
     ("unit-plugins",),
-    ("lint", "layers", "unit-core"),
     ("security",),
     ("conformance",),
     ("solo",),
 )
 LAST: tuple[tuple[str, ...], ...] = (
     ("faults",),  # waits for a third of its time, and for what was killed
-    ("house", "types", "solo --all --load-only"),  # compute in one process, and fail by no load
+    ("unit-core",),
 )
 AT_ONCE = 4
 """How many lanes run side by side: two of the long ones wait for half of their time."""
@@ -115,11 +119,11 @@ class Runner:
         return set(json.loads(path.read_text())) if path.exists() else set()
 
 
-def run_all(root: Path, lanes: Iterable[tuple[str, ...]], last: Iterable[tuple[str, ...]]) -> int:
-    """Run lanes, then the last lanes, then what failed, alone; print a table and return the exit code."""
+def run_all(root: Path, phases: Iterable[Iterable[tuple[str, ...]]]) -> int:
+    """Run the lanes of one phase after another, then what failed, alone; print a table and return the exit code."""
     began = time.monotonic()
     runner = Runner(root)
-    results = [*runner.run_lanes(lanes), *runner.run_lanes(last)]
+    results = [result for lanes in phases for result in runner.run_lanes(lanes)]
     results = [runner.alone(result) for result in results]
     print(*results, sep="\n")
     print(f"{time.monotonic() - began:.0f} s, {sum(result.work for result in results):.0f} s of processor time")
@@ -133,4 +137,4 @@ def run_all(root: Path, lanes: Iterable[tuple[str, ...]], last: Iterable[tuple[s
 
 
 if __name__ == "__main__":
-    sys.exit(run_all(ROOT, LANES, LAST))
+    sys.exit(run_all(ROOT, (FIRST, LANES, LAST)))

@@ -6,15 +6,16 @@ The tasks are run with programs that only write down how they were called: runni
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from itertools import pairwise
 
 import pytest
-from stages import LANES, LAST
+from stages import FIRST, LANES, LAST
 from workspace import ROOT
 
-STAGES = [stage for lane in (*LANES, *LAST) for stage in lane]
+STAGES = [stage for lane in (*FIRST, *LANES, *LAST) for stage in lane if stage != "servers"]
 WRITES_DOWN = '#!/bin/sh\necho "$(basename "$0") $*" >> "$CALLS"\n'
 INSTALLED = ("python", "uv", "pytest", "ruff", "lint-imports")
 NOT_IN_A_RUN = {"tests/perf"}
@@ -70,6 +71,16 @@ def test_each_stage_is_a_task_that_runs_something_there_is(dev, stage):
     assert program in INSTALLED
     paths = [word for word in words if "/" in word and "=" not in word]
     assert [path for path in paths if not (ROOT / path).exists()] == []
+
+
+def test_what_talks_to_servers_runs_when_they_are_installed():
+    tasks = re.findall(r"^    ([a-z |-]+)\) setup all; servers; ", (ROOT / "dev").read_text(), re.MULTILINE)
+    talking = {name for names in tasks for name in names.split(" | ")}
+    first = {stage for lane in FIRST for stage in lane}
+
+    assert {"integration", "containers", "faults"} <= talking
+    assert "servers" in first
+    assert not talking & first
 
 
 def test_every_folder_of_tests_is_in_a_stage(dev):

@@ -23,7 +23,7 @@ def tasks(tmp_path):
         lines = "\n".join(f"'{stage.replace('_', ' ')}') {commands} ;;" for stage, commands in cases.items())
         (tmp_path / "dev").write_text(DEV.format(cases=lines))
         (tmp_path / "dev").chmod(0o755)
-        code = run_all(tmp_path, lanes, [last] if last else [])
+        code = run_all(tmp_path, [lanes, [last]] if last else [lanes])
         return code, (tmp_path / "order").read_text().splitlines()
 
     return run
