@@ -152,5 +152,25 @@ def test_only_the_leader_works(world):
     assert world.objects(LEASES, "kube-system")[0]["spec"]["holderIdentity"] == ""
 
 
+@pytest.mark.slow
+def test_a_controller_that_still_works_keeps_the_lock_from_others(world, monkeypatch):
+    begun, may_end = threading.Event(), threading.Event()
+
+    def sync(_self, _key):
+        begun.set()
+        may_end.wait(60)
+
+    monkeypatch.setattr(Counting, "sync", sync)
+    manager = build(world, controllers=["one"], **{"leader-elect": True})
+    manager.start()
+    world.create(PODS, pod("a"))
+    assert begun.wait(30)
+
+    manager.close()
+
+    assert world.objects(LEASES, "kube-system")[0]["spec"]["holderIdentity"]
+    may_end.set()
+
+
 def test_configz_names_the_controllers(world):
     assert build(world).configuration()["controllers"] == ["one", "two"]

@@ -55,6 +55,21 @@ def test_the_first_leads_and_the_second_follows_when_it_steps_down(client, clock
     assert client.objects(lock_resource(lock))[0]["metadata"]["name"] == "kube-controller-manager"
 
 
+def test_a_lock_that_is_not_given_up_runs_out(client, clock):
+    first = Candidate(client, clock, "one")
+    assert first.started.wait(30)
+    second = Candidate(client, clock, "two")
+
+    first.elector.stop(release=False)
+    pass_time(clock, 10, second.started.is_set)
+    led_early = second.started.is_set()
+    pass_time(clock, 20, second.started.is_set)
+
+    assert first.stopped.is_set()
+    assert (led_early, second.started.is_set()) == (False, True)
+    second.elector.stop()
+
+
 def test_a_lease_tells_holder_duration_and_transitions(client, clock):
     candidate = Candidate(client, clock, "one")
     assert candidate.started.wait(30)

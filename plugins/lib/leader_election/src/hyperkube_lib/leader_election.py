@@ -97,6 +97,7 @@ class LeaderElector:
         self._observed: Object = {}
         self._observed_at = 0.0
         self._leading = False
+        self._gives_up = True
 
     @property
     def lock(self) -> str:
@@ -124,8 +125,13 @@ class LeaderElector:
         self._thread = threading.Thread(target=self.run, name="leader-election", daemon=True)
         self._thread.start()
 
-    def stop(self) -> None:
-        """Give the lock up and end; idempotent, from any thread."""
+    def stop(self, *, release: bool = True) -> None:
+        """End; idempotent, from any thread.
+
+        Args:
+            release: give the lock up. Who may still write what only the holder may leaves it to run out instead.
+        """
+        self._gives_up = release
         self._stopping.set()
         self._ended.set()
         if self._thread is not None and self._thread is not threading.current_thread():
@@ -142,7 +148,8 @@ class LeaderElector:
             failed = False
         finally:
             self._leading = False
-            if failed or self._stopping.is_set():  # a leader that could not begin leaves the work to another at once
+            # A leader that could not begin leaves the work to another at once.
+            if failed or (self._stopping.is_set() and self._gives_up):
                 self._release()
             self._on_stopped()
 

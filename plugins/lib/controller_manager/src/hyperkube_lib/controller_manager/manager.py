@@ -147,15 +147,15 @@ class ControllerManager:
         return True
 
     def close(self) -> None:
-        """Stop all controllers and informers, and give the lock up; idempotent."""
+        """Stop all controllers and informers, and give the lock up if none works any more; idempotent."""
         with self._lock:
             if self._closed:
                 return
             self._closed = True
             self._ending.set()
-        self._stop_controllers()
+        ended = self._stop_controllers()
         if self._elector is not None:
-            self._elector.stop()
+            self._elector.stop(release=ended)
         if self._informers is not None:
             self._informers.stop()
         if self._host is not None:
@@ -234,14 +234,18 @@ class ControllerManager:
             entry.failed = True
             self._logger.exception("controller %r has ended", entry.name)
 
-    def _stop_controllers(self) -> None:
+    def _stop_controllers(self) -> bool:
+        """Stop all and wait a little for each; tell whether none works any more."""
         for entry in self._running:
             entry.controller.stop()
+        ended = True
         for entry in self._running:
             if entry.thread is not None:
                 entry.thread.join(2)
+                ended = ended and not entry.thread.is_alive()
             if (resting := _resting(entry.controller)) is not None:
-                resting.wait_ended(2)
+                ended = resting.wait_ended(2) and ended
+        return ended
 
     def _stepped_down(self) -> None:
         if self._closed:
