@@ -6,16 +6,20 @@ each test then looks at its own.
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 import yaml
+from hyperkube_addon.csi_host_path import CSI_DRIVER
+from hyperkube_addon.snapshot_crds import DEFINITIONS
 from hyperkube_testing.lab import missing_for_places
 from hyperkube_testing.lab.cluster import Cluster, missing_for_clusters
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from csi_volumes import FS, IMAGE, NAME, Driver
 from remote_runtime import needs_remote
 
 FOLDER = Path(__file__).parent
@@ -75,3 +79,19 @@ def cluster(bare_cluster):
 @pytest.fixture(scope="session")
 def node(cluster):
     return cluster.lab.node("node-1")
+
+
+@pytest.fixture(scope="module")
+def driver(cluster, node, csi_folder):
+    """The CSI driver of ours on ``node-1``, with its class ``disk`` and one for snapshots."""
+    made = Driver(node, csi_folder)
+    cluster.apply(*DEFINITIONS)
+    cluster.apply(CSI_DRIVER, {**IMAGE, "parameters": {**IMAGE["parameters"], **FS}})
+    kinds = [f"crd/{each['metadata']['name']}" for each in DEFINITIONS]
+    cluster.kubectl("wait", "--for=condition=Established", *kinds, "--timeout=30s")
+    kind = {"apiVersion": "snapshot.storage.k8s.io/v1", "kind": "VolumeSnapshotClass", "metadata": {"name": "copies"}}
+    cluster.apply({**kind, "driver": NAME, "deletionPolicy": "Delete"})
+    yield made
+    made.program.stop()
+    for device in made.loop_devices():  # of a test that failed
+        subprocess.run(["losetup", "-d", device], check=False)

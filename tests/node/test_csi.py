@@ -2,116 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
-
-import pytest
-from hyperkube_addon.csi_host_path import CSI_DRIVER, storage_class
-from hyperkube_addon.snapshot_crds import DEFINITIONS
+from csi_volumes import SECONDS, claim, pod, run, stateful_set, status, wait_ready
 
 from hyperkube.testing.waiting import eventually
-
-NAME = "host-path.csi.hyperkube.dev"
-IMAGE = storage_class("disk", is_default=False, backing="image")
-FS = {"csi.storage.k8s.io/fstype": "xfs"}  # ext4 grows while mounted only where CAP_SYS_RESOURCE is to be had
-SECONDS = 60
-
-
-class Driver:
-    """The driver's process on a node."""
-
-    def __init__(self, node, folder):
-        self.node, self.folder = node, folder
-        self.start()
-
-    def start(self):
-        self.program = self.node.start(
-            Path(sys.executable).with_name("hyperkube"), "csi-driver", "csi-host-path",
-            f"--endpoint=unix://{self.folder}/csi.sock", "--registration-dir=/var/lib/kubelet/plugins_registry",
-            f"--csi-host-path-dir={self.folder}/volumes",
-        )  # fmt: skip
-
-    def kill(self):
-        """End it as a crash does, and bring it back."""
-        self.program.kill()
-        self.start()
-
-    def volumes(self):
-        folder = self.folder / "volumes" / "volumes"
-        return sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
-
-    def loop_devices(self):
-        lines = subprocess.run(["losetup", "-a"], capture_output=True, text=True, check=True).stdout.splitlines()
-        return [line.partition(":")[0] for line in lines if str(self.folder) in line]
-
-
-@pytest.fixture(scope="module")
-def driver(cluster, node, csi_folder):
-    made = Driver(node, csi_folder)
-    cluster.apply(*DEFINITIONS)
-    cluster.apply(CSI_DRIVER, {**IMAGE, "parameters": {**IMAGE["parameters"], **FS}})
-    kinds = [f"crd/{each['metadata']['name']}" for each in DEFINITIONS]
-    cluster.kubectl("wait", "--for=condition=Established", *kinds, "--timeout=30s")
-    kind = {"apiVersion": "snapshot.storage.k8s.io/v1", "kind": "VolumeSnapshotClass", "metadata": {"name": "copies"}}
-    cluster.apply({**kind, "driver": NAME, "deletionPolicy": "Delete"})
-    yield made
-    made.program.stop()
-    for device in made.loop_devices():  # of a test that failed
-        subprocess.run(["losetup", "-d", device], check=False)
-
-
-def claim(name, size="320Mi", **spec):
-    return {
-        "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name},
-        "spec": {
-            "storageClassName": "disk", "accessModes": ["ReadWriteOnce"],
-            "resources": {"requests": {"storage": size}}, **spec,
-        },
-    }  # fmt: skip
-
-
-def template(*, is_device=False):
-    """Return what a pod consists of that has its volume at ``/data``."""
-    place = {"volumeDevices": [{"name": "data", "devicePath": "/data"}]}
-    if not is_device:
-        place = {"volumeMounts": [{"name": "data", "mountPath": "/data"}]}
-    container = {"name": "c", "image": "busybox:lab", "command": ["sleep", "1000"], **place}
-    return {
-        "terminationGracePeriodSeconds": 1, "nodeSelector": {"kubernetes.io/hostname": "node-1"},
-        "containers": [container],
-    }  # fmt: skip
-
-
-def pod(name, volume, *, is_device=False):
-    source = {"name": "data", "persistentVolumeClaim": {"claimName": volume}}
-    spec = {**template(is_device=is_device), "volumes": [source]}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec}
-
-
-def stateful_set(name):
-    return {
-        "apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": name},
-        "spec": {
-            "serviceName": name, "replicas": 2, "podManagementPolicy": "Parallel",
-            "selector": {"matchLabels": {"app": name}},
-            "template": {"metadata": {"labels": {"app": name}}, "spec": template()},
-            "volumeClaimTemplates": [claim("data")],
-        },
-    }  # fmt: skip
-
-
-def run(cluster, name, script):
-    return cluster.kubectl("exec", name, "--", "sh", "-c", script).stdout.strip()
-
-
-def wait_ready(cluster, *names):
-    words = [f"pod/{name}" for name in names]
-    cluster.kubectl("wait", "--for=condition=Ready", *words, f"--timeout={SECONDS}s")
-
-
-def status(cluster, kind, name):
-    return cluster.get(kind, name).get("status") or {}
 
 
 def test_a_set_of_pods_keeps_its_data_while_its_volumes_grow_and_are_copied(cluster, driver):
@@ -158,4 +51,26 @@ def test_a_set_of_pods_keeps_its_data_while_its_volumes_grow_and_are_copied(clus
     eventually(lambda: driver.volumes() == [], 2 * SECONDS, why="no volume is left")
     assert not any((driver.folder / "volumes" / "snapshots").iterdir())
     assert cluster.get("volumeattachments") == []
+    assert driver.loop_devices() == []
+
+
+def test_a_device_and_a_volume_for_one_pod(cluster, driver):
+    cluster.apply(claim("raw", "16Mi", volumeMode="Block"), pod("raw", "raw", is_device=True))
+    cluster.apply(claim("alone", accessModes=["ReadWriteOncePod"]), pod("alone", "alone"), pod("second", "alone"))
+    wait_ready(cluster, "raw")
+
+    run(cluster, "raw", "echo kept | dd of=/data bs=512 conv=sync 2>/dev/null; sync")
+    assert run(cluster, "raw", "dd if=/data bs=512 count=1 2>/dev/null | head -1") == "kept"
+
+    def pods():
+        return {name: status(cluster, "pod", name).get("phase") for name in ("alone", "second")}
+
+    eventually(lambda: sorted(pods().values()) == ["Pending", "Running"], SECONDS, why="one of the two runs")
+    waits = next(name for name, phase in pods().items() if phase == "Pending")
+    condition = eventually(lambda: status(cluster, "pod", waits).get("conditions"), SECONDS)[0]
+    assert "ReadWriteOncePod access mode already in-use by another pod" in condition["message"]
+
+    cluster.kubectl("delete", "pod", "raw", "alone", "second")
+    cluster.kubectl("delete", "pvc", "raw", "alone")
+    eventually(lambda: driver.volumes() == [], SECONDS, why="no volume is left")
     assert driver.loop_devices() == []
