@@ -11,6 +11,12 @@ from hyperkube.testing.controller_rig import ControllerRig
 
 READY = [{"type": "Ready", "status": "True"}]
 LOST = [{"type": "Ready", "status": "Unknown"}]
+_CLAIM = {"namespace": "d", "name": "c", "uid": "uc"}
+VOLUME = {
+    "kind": "PersistentVolume",
+    "metadata": {"name": "pv"},
+    "spec": {"disk": {"id": "d1"}, "accessModes": ["ReadWriteOnce"], "claimRef": _CLAIM},
+}
 
 
 class Disks:
@@ -63,24 +69,21 @@ def pod(name, where, phase="Running"):
     }
 
 
-def populate(rig, *pods, nodes=None):
+def populate(rig, *pods, nodes=None, volume=VOLUME):
     claim = {"metadata": {"name": "c", "namespace": "d", "uid": "uc"}, "spec": {"volumeName": "pv"}}
-    volume = {
-        "metadata": {"name": "pv"},
-        "spec": {"disk": {"id": "d1"}, "accessModes": ["ReadWriteOnce"], "claimRef": {"uid": "uc"}},
-    }
     rig.client.seed(PERSISTENT_VOLUME_CLAIMS, {"kind": "PersistentVolumeClaim", **claim})
-    rig.client.seed(PERSISTENT_VOLUMES, {"kind": "PersistentVolume", **volume})
+    if volume:
+        rig.client.seed(PERSISTENT_VOLUMES, volume)
     rig.client.seed(NODES, *(nodes or [node("a"), node("b")]))
     rig.client.seed(PODS, *pods)
 
 
 class World(ControllerRig):
-    def __init__(self, *pods, nodes=None):
+    def __init__(self, *pods, nodes=None, volume=VOLUME):
         super().__init__(Attachdetach)
         self.disks = Disks()
         self.plugins[0]._kinds._kinds = [("example.com/disk", self.disks)]
-        populate(self, *pods, nodes=nodes)
+        populate(self, *pods, nodes=nodes, volume=volume)
         self.settle()
 
     def remove(self, name):
@@ -89,9 +92,12 @@ class World(ControllerRig):
     def attached(self, name):
         return self.client.get(NODES, name)["status"].get("volumesAttached") or []
 
-    def said(self):
+    def events(self):
         self.plugins[0]._recorder.flush()
-        return [(event["reason"], event["message"]) for event in self.client.objects(EVENTS)]
+        return self.client.objects(EVENTS)
+
+    def said(self):
+        return [(event["reason"], event["message"]) for event in self.events()]
 
 
 class TestContract(ControllerContract):
@@ -134,6 +140,32 @@ def test_a_volume_moves_with_its_pod():
         "FailedAttachVolume",
         'Multi-Attach error for volume "pv" Volume is already used by pod(s) p',
     ) in world.said()
+
+
+def test_each_pod_is_told_once_that_its_volume_is_elsewhere():
+    world = World(pod("p", "a"))
+    text = 'Multi-Attach error for volume "pv" Volume is already used by pod(s) p'
+
+    for name in ("q", "r"):
+        world.client.seed(PODS, pod(name, "b"))
+        world.settle()
+        world.advance(10)
+        world.remove(name)
+        world.settle()
+
+    told = [
+        (event["involvedObject"]["name"], event.get("count")) for event in world.events() if event["message"] == text
+    ]
+    assert told == [("q", 1), ("r", 1)]
+
+
+def test_a_volume_that_is_known_later_than_its_claim_is_attached():
+    world = World(pod("p", "a"), volume={})
+    before = list(world.disks.done)
+    world.client.seed(PERSISTENT_VOLUMES, VOLUME)
+    world.settle()
+
+    assert (before, world.disks.done) == ([], ["attach d1 a"])
 
 
 def test_what_is_mounted_is_not_detached_before_the_node_is_lost_for_six_minutes():
@@ -201,10 +233,18 @@ def test_when_a_volume_is_taken_from_a_node(where, seconds, forces, step):
 
 
 @pytest.mark.parametrize(
-    ("modes", "steps"), [(["ReadWriteOnce"], ["Refuse"]), (["ReadOnlyMany", "ReadWriteOnce"], ["Attach"])]
+    ("volume", "is_persistent", "steps"),
+    [
+        ({"accessModes": ["ReadWriteOnce"]}, True, ["Refuse"]),
+        ({"accessModes": ["ReadOnlyMany", "ReadWriteOnce"]}, True, ["Attach"]),
+        ({}, True, ["Attach"]),
+        ({"disk": {}}, False, ["Attach"]),
+        ({"azureDisk": {}}, False, ["Refuse"]),
+        ({"cinder": {}}, False, ["Refuse"]),
+    ],
 )
-def test_shared_volumes_are_attached_to_several_nodes(modes, steps):
-    spec = VolumeSpec(volume={"accessModes": modes}, persistent_volume={"metadata": {"name": "pv"}})
+def test_shared_volumes_are_attached_to_several_nodes(volume, is_persistent, steps):
+    spec = VolumeSpec(volume=volume, persistent_volume={"metadata": {"name": "pv"}} if is_persistent else None)
 
     found = decide(node("a"), {"x": Wanted(spec, ())}, [], {"x": ["b"]}, {})
 

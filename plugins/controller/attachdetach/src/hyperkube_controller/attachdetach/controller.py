@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from hyperkube_controller.attachdetach.decision import (
     Attach,
@@ -79,6 +79,7 @@ class Attachdetach(Plugin):
         self._nodes.add_handler(self._node_seen, lambda _old, new: self._node_seen(new), self._node_seen)
         self._pods.add_handler(self._pod_seen, lambda _old, new: self._pod_seen(new), self._pod_seen)
         self._claims.add_handler(self._claim_seen, lambda _old, new: self._claim_seen(new))
+        self._volumes.add_handler(self._volume_seen, lambda _old, new: self._volume_seen(new))
         return self._loop
 
     def close(self) -> None:
@@ -96,7 +97,15 @@ class Attachdetach(Plugin):
             self._loop.queue.add(node)
 
     def _claim_seen(self, claim: Object) -> None:
-        for pod in self._pods.by_index(_BY_CLAIM, f"{namespace_of(claim)}/{name_of(claim)}"):
+        self._pods_of_claim_seen(f"{namespace_of(claim)}/{name_of(claim)}")
+
+    def _volume_seen(self, volume: Object) -> None:
+        # The claim that names it may be known here before: then nothing else would bring its pods' nodes again.
+        if claim := (volume.get("spec") or {}).get("claimRef"):
+            self._pods_of_claim_seen(f"{claim.get('namespace')}/{claim.get('name')}")
+
+    def _pods_of_claim_seen(self, claim: str) -> None:
+        for pod in self._pods.by_index(_BY_CLAIM, claim):
             self._pod_seen(pod)
 
     # one node
@@ -107,6 +116,7 @@ class Attachdetach(Plugin):
             return None
         attached = self._attached_to(key, node)
         wanted = self._wanted_by(key) if node is not None else {}
+        self._forget_refusals(key, wanted)
         if not wanted and not attached:
             return None
         steps = decide(
@@ -286,6 +296,11 @@ class Attachdetach(Plugin):
         with self._lock:
             self._unwanted_since.pop((key, step.unique_name), None)
         self._wake_refused(step.unique_name)
+
+    def _forget_refusals(self, key: str, wanted: Mapping[str, Wanted]) -> None:
+        """Let the next pod be told that its volume is elsewhere: the one that was told needs it no more."""
+        with self._lock:
+            self._refused -= {(node, name) for node, name in self._refused if node == key and name not in wanted}
 
     def _forget(self, key: str, name: str) -> None:
         with self._lock:

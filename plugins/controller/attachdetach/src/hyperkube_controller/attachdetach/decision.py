@@ -18,6 +18,7 @@ OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
 FORCE_SECONDS = 360.0
 """How long a node may take to unmount a volume until it is detached all the same."""
 _SHARED = frozenset({"ReadOnlyMany", "ReadWriteMany"})
+_INLINE_FOR_ONE_NODE = frozenset({"azureDisk", "cinder"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +30,14 @@ class Wanted:
 
     @property
     def is_for_one_node(self) -> bool:
-        """Whether it may be attached to one node at a time only."""
+        """Whether it may be attached to one node at a time only; what says nothing of it is left to the storage.
+
+        Source: kubernetes ``pkg/volume/util/util.go`` (IsMultiAttachAllowed).
+        """
         if self.spec.persistent_volume is None:
-            return False
-        return _SHARED.isdisjoint(self.spec.volume.get("accessModes") or ())
+            return not _INLINE_FOR_ONE_NODE.isdisjoint(self.spec.volume)
+        modes = self.spec.volume.get("accessModes")
+        return bool(modes) and _SHARED.isdisjoint(modes)
 
 
 @dataclass(frozen=True, slots=True)

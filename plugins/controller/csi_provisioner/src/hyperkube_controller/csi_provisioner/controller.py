@@ -28,7 +28,7 @@ from hyperkube_controller.csi_provisioner.requests import (
 )
 from hyperkube_controller.csi_provisioner.topology import Places, node_affinity, requirement
 from hyperkube_lib.csi import CsiFailed
-from hyperkube_lib.csi_controllers import CsiController, Driver, DriverSettings, secret_data
+from hyperkube_lib.csi_controllers import CsiController, Driver, DriverSettings, mutable_parameters, secret_data
 
 from hyperkube.client.actions import Delete, delete
 from hyperkube.client.reconcile import NotYet
@@ -40,6 +40,7 @@ from hyperkube.kinds.resources import (
     PERSISTENT_VOLUMES,
     STORAGE_CLASSES,
     VOLUME_ATTACHMENTS,
+    VOLUME_ATTRIBUTES_CLASSES,
 )
 from hyperkube.kinds.volumes import class_name
 from hyperkube.machinery.errors import AlreadyExists
@@ -201,19 +202,9 @@ class CsiProvisioner(CsiController):
                 self._places(driver.name), name_of(claim), allowed, node
             )
         if attributes := claim["spec"].get("volumeAttributesClassName"):
-            request["mutable_parameters"] = self._attributes(attributes, driver)
+            found = self.client.get(VOLUME_ATTRIBUTES_CLASSES, attributes)
+            request["mutable_parameters"] = mutable_parameters(found, driver)
         return wanted, request, has_topology
-
-    def _attributes(self, name: str, driver: Driver) -> dict[str, str]:
-        from hyperkube.kinds.resources import VOLUME_ATTRIBUTES_CLASSES
-
-        found = self.client.get(VOLUME_ATTRIBUTES_CLASSES, name)
-        if found.get("driverName") != driver.name:
-            text = f"VAC {name} referenced in PVC is for driver {found.get('driverName')}"
-            raise VolumeFailed(f"{text} which does not match driver name {driver.name}")
-        if "MODIFY_VOLUME" not in driver.can():
-            raise VolumeFailed(f"driver {driver.name} does not support modify volume")
-        return dict(found.get("parameters") or {})
 
     def _places(self, driver: str) -> Places:
         return Places(driver=driver, csi_nodes=self._csi_nodes.list(), nodes=self._nodes.list())

@@ -16,12 +16,12 @@ from hyperkube_controller.csi_resizer.decision import (
     wants_more,
 )
 from hyperkube_lib.csi import CsiFailed, access_mode, volume_capability
-from hyperkube_lib.csi_controllers import RETRY, CsiController, Driver, DriverSettings, secret_data
+from hyperkube_lib.csi_controllers import RETRY, CsiController, Driver, DriverSettings, bound_volume, secret_data
 
 from hyperkube.client.reconcile import NotYet
 from hyperkube.hookspecs.volume import BLOCK, VolumeFailed
 from hyperkube.kinds.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES
-from hyperkube.machinery.objects import Object, name_of, namespace_of, split_key, uid_of
+from hyperkube.machinery.objects import Object, name_of, namespace_of, split_key
 from hyperkube.machinery.quantity import Quantity, parse
 
 _EXPAND = "EXPAND_VOLUME"
@@ -57,9 +57,7 @@ class CsiResizer(CsiController):
         claim = self._claims.get(*split_key(key))
         if claim is None or not wants_more(claim):
             return None
-        volume = self._volumes.get("", claim["spec"]["volumeName"])
-        if volume is None or ((volume["spec"].get("claimRef") or {}).get("uid")) != uid_of(claim):
-            raise NotYet("the claim's volume is not known yet")
+        volume = bound_volume(claim, self._volumes)
         source = volume["spec"].get("csi")
         driver = self.drivers.get(source["driver"]) if source else None
         if driver is None:

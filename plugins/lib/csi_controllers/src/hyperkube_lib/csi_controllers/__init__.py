@@ -4,6 +4,7 @@ In other clusters these controllers are containers beside each driver (external-
 they are controllers of the manager, for all drivers at once.
 """
 
+from hyperkube_lib.csi_controllers.claims import bound_volume, mutable_parameters
 from hyperkube_lib.csi_controllers.connections import Driver, Drivers, DriverSettings
 from hyperkube_lib.csi_controllers.controller import RETRY, CsiController
 from hyperkube_lib.csi_controllers.secrets import SecretKind, resolve_template, secret_data, secret_reference
@@ -15,6 +16,8 @@ __all__ = [
     "DriverSettings",
     "Drivers",
     "SecretKind",
+    "bound_volume",
+    "mutable_parameters",
     "resolve_template",
     "secret_data",
     "secret_reference",
