@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from csi_volumes import SECONDS, claim, pod, run, stateful_set, status, wait_ready
 
 from hyperkube.testing.waiting import eventually
+
+pytestmark = pytest.mark.timeout(400)
 
 
 def test_a_set_of_pods_keeps_its_data_while_its_volumes_grow_and_are_copied(cluster, driver):

@@ -52,10 +52,14 @@ class LeasePool:
         now = self._clock.monotonic()
         with self._lock:
             lease, until = self._current.get(seconds, (0, 0.0))
-            if now >= until:
-                lease = self._store.grant_lease(seconds + self._reuse)
-                self._current[seconds] = (lease, now + self._reuse)
+        if now < until:
             return lease
+        # Without the lock: on a thread where several requests take turns the next would wait here for ever. Those that
+        # come meanwhile get a lease each.
+        lease = self._store.grant_lease(seconds + self._reuse)
+        with self._lock:
+            self._current[seconds] = (lease, now + self._reuse)
+        return lease
 
     def forget(self, error: LeaseNotFound) -> None:
         """Drop all leases after one turned out to be gone."""
