@@ -36,7 +36,7 @@ class Wanted:
         """
         if self.spec.persistent_volume is None:
             return not _INLINE_FOR_ONE_NODE.isdisjoint(self.spec.volume)
-        modes = self.spec.volume.get("accessModes")
+        modes = self.spec.volume.get("accessModes") or ()
         return bool(modes) and _SHARED.isdisjoint(modes)
 
 
