@@ -51,7 +51,7 @@ class CsiModifier(CsiController):
         self._failed_finally: set[str] = set()
         """Claims whose last call has certainly left nothing under way; after a restart all may have."""
         self._failures: dict[str, tuple[str, int, float]] = {}
-        """Key → the class that was refused, how often, and when it is tried again: each telling of it brings the key."""
+        """Key → the class that was refused, how often, and when it is tried again: telling of it brings the key."""
         self._claims = self.informers.informer(PERSISTENT_VOLUME_CLAIMS)
         self._volumes = self.informers.informer(PERSISTENT_VOLUMES)
         self._classes = self.informers.informer(VOLUME_ATTRIBUTES_CLASSES)
