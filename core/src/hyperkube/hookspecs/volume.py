@@ -73,6 +73,10 @@ def _no_event(_type: str, _reason: str, _message: str) -> None:
     """Take an event that has no reader."""
 
 
+def _no_certificate(_index: int) -> tuple[bytes, bytes]:
+    raise VolumeFailed("this host requests no pod certificates")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VolumeRequest:
     """One volume of one pod.
@@ -91,6 +95,7 @@ class VolumeRequest:
         fs_group: the group that gets the files; the kubelet gives them to it unless the kind does, see `OwnsFiles`.
         selinux_label: the label of the pod's files, empty for none.
         record_event: (type, reason, message) → an event of the pod.
+        pod_certificate: index of a projected source → private key and certificates (PEM); raises VolumeFailed.
     """
 
     volume: Object
@@ -107,6 +112,7 @@ class VolumeRequest:
     fs_group: int | None = None
     selinux_label: str = ""
     record_event: Callable[[str, str, str], None] = _no_event
+    pod_certificate: Callable[[int], tuple[bytes, bytes]] = _no_certificate
 
     @property
     def spec(self) -> VolumeSpec:

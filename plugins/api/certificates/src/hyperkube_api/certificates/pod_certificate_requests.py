@@ -1,6 +1,6 @@
 """Pod certificate requests: kubelets ask signers for certificates of pods.
 
-Source: kubernetes pkg/registry/certificates/podcertificaterequest, pkg/apis/certificates/validation/validation.go.
+Source: kubernetes pkg/registry/certificates/podcertificaterequest.
 """
 
 from __future__ import annotations
@@ -9,24 +9,21 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, ClassVar
 
-from hyperkube_api.core.volumes.validation.signers import is_kubernetes_signer, signer_name
+from hyperkube_api.certificates.pod_certificate_status import validate_status
+from hyperkube_api.certificates.pod_certificate_validation import SPEC, validate_spec
+from hyperkube_api.certificates.strategy import stamp_transitions
 from hyperkube_api.meta import cells
 from hyperkube_api.meta.columns import NAME, column
 from hyperkube_api.meta.specs import Version, fields
 from hyperkube_api.meta.strategies import StatusStrategy
-from hyperkube_api.meta.validation import by_rule, condition_list, unchanged
+from hyperkube_api.meta.validation import unchanged
 
 from hyperkube.hookspecs.api import Call, ResourceSpec
-from hyperkube.machinery import names
-from hyperkube.machinery.field import ROOT, FieldError, Path, invalid, required, too_long
+from hyperkube.hookspecs.authz import Attributes
+from hyperkube.machinery.field import FieldError, forbidden, quote
 from hyperkube.machinery.objects import Object
 
-SPEC = ROOT.child("spec")
-MIN_EXPIRATION_SECONDS = 3600
-MAX_EXPIRATION_SECONDS = 91 * 86400
-KUBERNETES_MAX_EXPIRATION_SECONDS = 86400
-MAX_UID_LENGTH = 128
-_NAMES = (("podName", "podUID"), ("serviceAccountName", "serviceAccountUID"), ("nodeName", "nodeUID"))
+_TERMINAL = ("Issued", "Denied", "Failed")
 
 
 class PodCertificateRequestStrategy(StatusStrategy):
@@ -34,44 +31,50 @@ class PodCertificateRequestStrategy(StatusStrategy):
 
     reset_fields: ClassVar[Mapping[str, Sequence[str]]] = {"": ("status",), "status": ("spec",)}
 
+    allow_unconditional_update = False
+
+    def prepare_status_update(self, call: Call, obj: Object, old: Object) -> None:
+        """Keep conditions that were there, and date new ones."""
+        now, before = _conditions(obj), _conditions(old)
+        for kind in _TERMINAL:
+            places = [index for index, condition in enumerate(now) if condition.get("type") == kind]
+            kept = [condition for condition in before if condition.get("type") == kind]
+            if len(places) == len(kept):
+                for place, condition in zip(places, kept, strict=True):
+                    now[place] = condition
+        stamp_transitions(call, obj, old)
+
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
-        """Check whom the certificate is for, who signs it and for how long."""
-        spec = obj.get("spec") or {}
-        errors = signer_name(SPEC.child("signerName"), spec.get("signerName") or "")
-        for name, uid in _NAMES:
-            errors += _named(SPEC.child(name), spec.get(name) or "")
-            errors += _uid(SPEC.child(uid), spec.get(uid) or "")
-        return errors + _expiration(spec)
+        """Check whom the certificate is for, who signs it, for how long, and that the key is the requester's."""
+        return validate_spec(obj.get("spec") or {})
 
     def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check that the specification stayed."""
         return unchanged(SPEC, obj.get("spec"), old.get("spec"))
 
     def validate_status_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
-        """Check the conditions."""
-        return condition_list(ROOT.child("status", "conditions"), (obj.get("status") or {}).get("conditions"))
+        """Check the signer's answer, and that the user who wrote a certificate may sign for that signer."""
+        errors = validate_status(obj, old, call.clock.now())
+        chains = [(each.get("status") or {}).get("certificateChain") or "" for each in (obj, old)]
+        signer = str((old.get("spec") or {}).get("signerName") or "")
+        if errors or chains[0] == chains[1] or _may_sign(call, signer):
+            return errors
+        text = f'User {quote(call.user.name)} is not permitted to "sign" for signer {quote(signer)}'
+        return [forbidden(SPEC.child("signerName"), text)]
 
 
-def _named(path: Path, name: str) -> list[FieldError]:
-    return by_rule(path, name, names.dns1123_subdomain) if name else [required(path)]
+def _conditions(obj: Object) -> list[Object]:
+    return (obj.get("status") or {}).get("conditions") or []
 
 
-def _uid(path: Path, uid: str) -> list[FieldError]:
-    if not uid:
-        return [required(path)]
-    return [too_long(path, MAX_UID_LENGTH)] if len(uid) > MAX_UID_LENGTH else []
-
-
-def _expiration(spec: Object) -> list[FieldError]:
-    path, seconds = SPEC.child("maxExpirationSeconds"), spec.get("maxExpirationSeconds")
-    if seconds is None:
-        return [required(path, "must be set")]
-    most = MAX_EXPIRATION_SECONDS
-    if is_kubernetes_signer(spec.get("signerName") or ""):
-        most = KUBERNETES_MAX_EXPIRATION_SECONDS
-    if MIN_EXPIRATION_SECONDS <= seconds <= most:
-        return []
-    return [invalid(path, seconds, f"must be in the range [{MIN_EXPIRATION_SECONDS}, {most}]")]
+def _may_sign(call: Call, signer: str) -> bool:
+    """Tell whether the user may sign for that signer by name, or for all of its domain."""
+    names = (signer, f"{signer.partition('/')[0]}/*")
+    asked = (
+        Attributes(user=call.user, verb="sign", group="certificates.k8s.io", version="*", resource="signers", name=name)
+        for name in names
+    )
+    return any(call.authorizer.authorize(attributes).allowed for attributes in asked)
 
 
 def state(obj: Object) -> str:

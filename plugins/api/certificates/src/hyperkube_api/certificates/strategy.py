@@ -89,10 +89,17 @@ class CertificateApprovalStrategy(CertificateSigningRequestStrategy):
 def _stamp(call: Call, obj: Object, old: Object) -> None:
     """Set the times of the last update and the last transition of each condition."""
     now = format_time(call.clock.now())
-    before = {item.get("type"): item for item in (old.get("status") or {}).get("conditions") or ()}
     for condition in (obj.get("status") or {}).get("conditions") or ():
         if not condition.get("lastUpdateTime"):
             condition["lastUpdateTime"] = now
+    stamp_transitions(call, obj, old)
+
+
+def stamp_transitions(call: Call, obj: Object, old: Object) -> None:
+    """Set the time of the last transition of each condition that has none: that of before, if it was so before."""
+    now = format_time(call.clock.now())
+    before = {item.get("type"): item for item in (old.get("status") or {}).get("conditions") or ()}
+    for condition in (obj.get("status") or {}).get("conditions") or ():
         if not condition.get("lastTransitionTime"):
             same = before.get(condition.get("type"))
             kept = same is not None and same.get("status") == condition.get("status")

@@ -137,7 +137,7 @@ def _certificate_fault(encoded: str) -> str:
     if not encoded:
         return ""
     count = 0
-    for kind, headers, data in _blocks(b64decode(encoded)):
+    for kind, headers, data in pem_blocks(b64decode(encoded)):
         if kind != "CERTIFICATE":
             return f"only CERTIFICATE PEM blocks are allowed, found {quote(kind)}"
         if headers:
@@ -150,7 +150,7 @@ def _certificate_fault(encoded: str) -> str:
     return "" if count else "must contain at least one CERTIFICATE PEM block"
 
 
-def _blocks(data: bytes) -> Iterator[tuple[str, bool, bytes]]:
+def pem_blocks(data: bytes) -> Iterator[tuple[str, bool, bytes]]:
     """Yield the kind of each PEM block, whether it has headers, and its bytes; skip what cannot be read."""
     for match in _BLOCK.finditer(data):
         head, blank, body = match[2].replace(b"\r", b"").partition(b"\n\n")

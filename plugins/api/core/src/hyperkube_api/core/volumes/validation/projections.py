@@ -9,7 +9,12 @@ from collections.abc import Callable, Iterable
 
 from hyperkube_api.core.downward_api import field_reference, resource_reference
 from hyperkube_api.core.paths import file_mode, file_path, key_to_path, local_path
-from hyperkube_api.core.volumes.validation.signers import is_kubernetes_signer, signer_name, trust_bundle_name
+from hyperkube_api.core.volumes.validation.signers import (
+    is_kubernetes_signer,
+    signer_name,
+    trust_bundle_name,
+    user_annotations,
+)
 from hyperkube_api.meta.validation import label_selector
 
 from hyperkube.machinery.field import FieldError, Path, forbidden, invalid, not_supported, required
@@ -165,6 +170,7 @@ def _pod_certificate(path: Path, source: Object, claimed: _ClaimedPaths, _volume
     if kind not in KEY_TYPES:
         errors.append(not_supported(path.child("keyType"), kind, KEY_TYPES))
     errors += _lifetime(path.child("maxExpirationSeconds"), source.get("maxExpirationSeconds"), signer)
+    errors += user_annotations(path.child("userAnnotations"), source.get("userAnnotations") or {})
     given = [member for member in _CERTIFICATE_PATHS if source.get(member)]
     for member in given:
         errors += local_path(path.child(member), source[member])

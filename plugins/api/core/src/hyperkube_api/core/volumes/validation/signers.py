@@ -5,13 +5,14 @@ Source: kubernetes pkg/apis/core/validation/names.go.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from hyperkube.machinery import names
 from hyperkube.machinery.field import FieldError, Path, invalid, quote, required, too_long
 
 DOMAIN_MAX = names.SUBDOMAIN_MAX
 NAME_MAX = DOMAIN_MAX + 1 + names.LABEL_MAX + 1 + names.SUBDOMAIN_MAX
+MAX_ANNOTATION_BYTES = 256 * 1024
 NO_PATH = "must be a fully qualified domain and path of the form 'example.com/signer-name'"
 
 
@@ -42,6 +43,17 @@ def _first_bad(path: Path, dotted: str, rule: Callable[[str], list[str]]) -> lis
         if wrong:
             return [invalid(path, dotted, f"validating label {quote(part)}: {text}") for text in wrong]
     return []
+
+
+def user_annotations(path: Path, annotations: Mapping[str, str]) -> list[FieldError]:
+    """Check what a pod tells its signer: keys with a domain before them, 256 KiB in all."""
+    errors = [
+        invalid(path, key, 'must be a domain-prefixed key (such as "acme.io/foo")')
+        for key in annotations
+        if "/" not in key or names.qualified_name(key.lower())
+    ]
+    size = sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items())
+    return [*errors, too_long(path, MAX_ANNOTATION_BYTES)] if size > MAX_ANNOTATION_BYTES else errors
 
 
 def trust_bundle_name(name: str) -> list[str]:
