@@ -4,7 +4,7 @@ from hyperkube_authz.node import Node
 from hyperkube.client.fake import FakeClient
 from hyperkube.client.informer import InformerFactory
 from hyperkube.hookspecs.authz import Attributes
-from hyperkube.kinds.resources import PERSISTENT_VOLUMES, PODS
+from hyperkube.kinds.resources import PERSISTENT_VOLUMES, POD_CERTIFICATE_REQUESTS, PODS
 from hyperkube.machinery.fields import FieldRequirement
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.users import UserInfo, node
@@ -212,3 +212,38 @@ def test_many_objects_at_once_are_only_those_of_the_node(world, verb, group, res
     assert not ask(("spec.nodeName", "!=", "n1")).allowed
     assert not ask(("spec.nodeName", "=", "n2")).allowed
     assert "field selector" in ask().reason
+
+
+@pytest.mark.parametrize(
+    ("name", "verb", "object_name", "subresource", "reason"),
+    [
+        ("n1", "create", "", "", None),
+        ("n1", "get", "mine", "", None),
+        ("n2", "get", "mine", "", "no relationship found between node 'n2' and this object"),
+        ("n1", "get", "none", "", "no relationship found between node 'n1' and this object"),
+        ("n1", "list", "", "", "can only list/watch podcertificaterequests with nodeName field selector"),
+        ("n1", "delete", "mine", "", "nodes may not delete podcertificaterequests"),
+        ("n1", "update", "mine", "status", "nodes may not access the status subresource of PodCertificateRequests"),
+    ],
+)
+def test_a_kubelet_makes_requests_for_certificates_and_reads_its_own(name, verb, object_name, subresource, reason):
+    world = World()
+    world.client.seed(
+        POD_CERTIFICATE_REQUESTS, {"metadata": {"name": "mine", "namespace": "ns"}, "spec": {"nodeName": "n1"}}
+    )
+
+    decision = world.ask(
+        name, verb, "podcertificaterequests", object_name, group="certificates.k8s.io", subresource=subresource
+    )
+
+    assert decision.allowed is (reason is None)
+    assert decision.reason == (reason or "")
+
+
+def test_a_kubelet_watches_the_requests_of_its_node(world):
+    selector = (FieldRequirement("spec.nodeName", "=", "n1"),)
+    asked = Attributes(
+        node("n1"), "watch", "certificates.k8s.io", "v1beta1", "podcertificaterequests", field_selector=selector
+    )
+
+    assert world.plugin.authz_authorize(asked).allowed

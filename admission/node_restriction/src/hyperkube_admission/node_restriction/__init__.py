@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from hyperkube_admission.node_restriction.pod_certificates import PodCertificateRequests
 from hyperkube_lib.pod_references import pod_references
 
 from hyperkube.hookspecs import hookimpl
@@ -105,6 +106,7 @@ class NodeRestriction(Plugin):
             ("storage.k8s.io", "csinodes"): self._csi_node,
             ("resource.k8s.io", "resourceslices"): self._slice,
             ("certificates.k8s.io", "certificatesigningrequests"): self._signing_request,
+            ("certificates.k8s.io", "podcertificaterequests"): PodCertificateRequests(self.client).check,
         }
 
     def _pod(self, node: str, request: AdmissionRequest) -> None:

@@ -18,7 +18,7 @@ from hyperkube.hookspecs.authz import NO_OPINION, Attributes, Decision, Rules
 from hyperkube.kinds.node_identity import node_of
 from hyperkube.kinds.pods import is_mirror, spec_of
 from hyperkube.kinds.rbac import rule_allows
-from hyperkube.kinds.resources import PERSISTENT_VOLUMES, PODS, RESOURCE_SLICES
+from hyperkube.kinds.resources import PERSISTENT_VOLUMES, POD_CERTIFICATE_REQUESTS, PODS, RESOURCE_SLICES
 from hyperkube.machinery.errors import NotFound
 from hyperkube.machinery.fields import FieldRequirement
 from hyperkube.machinery.groups import GroupVersionResource
@@ -60,13 +60,18 @@ NODE_RULES: tuple[Object, ...] = (
 
 _NAMESPACED = frozenset({"configmaps", "persistentvolumeclaims", "resourceclaims", "secrets", "serviceaccounts"})
 
-_MANY = {("", "pods"): ("list", "watch"), ("resource.k8s.io", "resourceslices"): ("list", "watch", "deletecollection")}
+_MANY = {
+    ("", "pods"): ("list", "watch"),
+    ("certificates.k8s.io", "podcertificaterequests"): ("list", "watch"),
+    ("resource.k8s.io", "resourceslices"): ("list", "watch", "deletecollection"),
+}
 """What a kubelet may only do to many objects at once when a field selector limits it to its own node's."""
 
 _OF_ONE = frozenset({"get", "update", "patch", "delete"})
 _UNRELATED = "no relationship found between node '{}' and this object"
 
 _LIMITS = {
+    "podcertificaterequests": "can only list/watch podcertificaterequests with nodeName field selector",
     "pods": "can only list/watch pods with spec.nodeName field selector",
     "resourceslices": "can only list/watch/deletecollection resourceslices with nodeName field selector",
 }
@@ -202,6 +207,8 @@ class Node(Plugin):
             return self._create_token(node, attributes)
         if kind == ("resource.k8s.io", "resourceslices"):
             return self._slice(node, attributes)
+        if kind == ("certificates.k8s.io", "podcertificaterequests"):
+            return self._pod_certificate_request(node, attributes)
         named_alike = _NAMED_ALIKE.get(kind)
         return named_alike(node, attributes) if named_alike is not None else None
 
@@ -242,8 +249,22 @@ class Node(Plugin):
         """
         if attributes.verb not in _OF_ONE or attributes.subresource:
             return None
+        return self._names_node(node, RESOURCE_SLICES, attributes)
+
+    def _pod_certificate_request(self, node: str, attributes: Attributes) -> Decision:
+        """Decide on one request for a certificate: a node makes some, which admission looks at, and reads its own."""
+        if attributes.subresource:
+            return _refused("nodes may not access the status subresource of PodCertificateRequests")
+        if attributes.verb == "create":
+            return _ALLOWED
+        if attributes.verb == "get":
+            return self._names_node(node, POD_CERTIFICATE_REQUESTS, attributes)
+        return _refused(f"nodes may not {attributes.verb} podcertificaterequests")
+
+    def _names_node(self, node: str, resource: GroupVersionResource, attributes: Attributes) -> Decision:
+        """Allow what an object's ``spec.nodeName`` allows."""
         try:
-            known = self.client.get(RESOURCE_SLICES, attributes.name) if attributes.name else {}
+            known = self.client.get(resource, attributes.name, attributes.namespace) if attributes.name else {}
         except NotFound:
             known = {}
         if spec_of(known).get("nodeName") == node:

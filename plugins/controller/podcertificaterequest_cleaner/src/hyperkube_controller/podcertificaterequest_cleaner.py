@@ -12,12 +12,11 @@ from hyperkube.client.actions import Action, Again, Delete, perform
 from hyperkube.client.reconcile import ReconcileLoop
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.controller import Controller
-from hyperkube.machinery.groups import GroupVersionResource
+from hyperkube.kinds.resources import POD_CERTIFICATE_REQUESTS
 from hyperkube.machinery.objects import Object, metadata, split_key
 from hyperkube.machinery.times import parse_time
 from hyperkube.plugin import Plugin
 
-POD_CERTIFICATE_REQUESTS = GroupVersionResource("certificates.k8s.io", "v1beta1", "podcertificaterequests")
 THRESHOLD = timedelta(minutes=30)
 
 
