@@ -1,11 +1,12 @@
 """projected volumes."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
 import pytest
 from hyperkube_testing.node_contracts.volume import VolumeContract
-from hyperkube_volume.projected import ProjectedFolders, _token_file
+from hyperkube_volume.projected import ProjectedFolders, _credential_file
 
 from hyperkube.hookspecs.volume import VolumeFailed
 
@@ -44,6 +45,26 @@ def test_a_later_source_wins(tmp_path):
     assert (path / "ca.crt").read_text() == "p"
 
 
+def test_a_certificate_is_written_in_one_file_or_in_two(tmp_path):
+    wanted = {"credentialBundlePath": "bundle.pem", "keyPath": "key.pem", "certificateChainPath": "chain.pem"}
+    volume = {"name": "v", "projected": {"sources": [SOURCES[3], {"podCertificate": wanted}]}}
+    request = replace(
+        TestContract().request(tmp_path / "v", volume), pod_certificate=lambda index: (b"KEY%d\n" % index, b"CHAIN\n")
+    )
+
+    path = Path(ProjectedFolders().setup(request))
+
+    found = {file.name: file.read_bytes() for file in path.iterdir() if not file.name.startswith("..")}
+    assert found == {"bundle.pem": b"KEY1\nCHAIN\n", "key.pem": b"KEY1\n", "chain.pem": b"CHAIN\n"}
+
+
+def test_a_certificate_that_is_not_issued_is_told(tmp_path):
+    volume = {"name": "v", "projected": {"sources": [{"podCertificate": {"keyPath": "key.pem"}}]}}
+
+    with pytest.raises(VolumeFailed, match="requests no pod certificates"):
+        ProjectedFolders().setup(TestContract().request(tmp_path / "v", volume))
+
+
 def test_an_unknown_source_is_told(tmp_path):
     volume: ClassVar = {"name": "v", "projected": {"sources": [{"clusterTrustBundle": {}}]}}
 
@@ -65,6 +86,6 @@ def test_an_unknown_source_is_told(tmp_path):
     ids=["anyone", "one-user", "two-users", "group"],
 )
 def test_a_token_is_for_the_one_user_or_for_the_group(spec, expected):
-    file = _token_file({"spec": spec}, "t", 0o644)
+    file = _credential_file({"spec": spec}, b"t", 0o644)
 
     assert (file.mode, file.user) == expected

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from hyperkube_host.kubelet.directories import KubeletDirectories
 from hyperkube_host.kubelet.objects.token_manager import TokenManager
+from hyperkube_host.kubelet.podcertificate.pod_certificate_manager import NoPodCertificates
 from hyperkube_host.kubelet.volumemanager import volume_manager
 from hyperkube_host.kubelet.volumemanager.actual_state import ActualStateOfWorld
 from hyperkube_host.kubelet.volumemanager.attachment import Attachments
@@ -155,7 +156,9 @@ class Node:
         attachments = Attachments(client, by_controller=client is not None)
         tokens = TokenManager(None, FakeClock())
         sub_paths = SubPathMounts(self.directories, self.state, needs_mounts=True)
-        mounter = VolumeMounter(self.directories, self.state, api, tokens, lambda: NODE, attachments, None, sub_paths)
+        mounter = VolumeMounter(
+            self.directories, self.state, api, tokens, lambda: NODE, attachments, None, sub_paths, NoPodCertificates()
+        )
         self.manager = VolumeManager(
             volumes, self.state, mounter, Reconstruction(self.directories, volumes, mounter, sub_paths),
             NodeExpansion(client, api, mounter, None, "n"), clock or SystemClock(),

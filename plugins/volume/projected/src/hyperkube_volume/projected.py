@@ -1,4 +1,4 @@
-"""projected: config maps, secrets, fields and service account tokens, all in one folder.
+"""projected: config maps, secrets, fields, service account tokens and pod certificates, all in one folder.
 
 Every pod gets one of these: its service account's token, the cluster's CA and its namespace.
 """
@@ -24,7 +24,7 @@ from hyperkube.plugin import Plugin
 __all__ = ["Projected"]
 
 TOKEN_SECONDS = 3600
-TOKEN_MODE = 0o600
+CREDENTIAL_MODE = 0o600
 
 
 class ProjectedFolders:
@@ -39,17 +39,17 @@ class ProjectedFolders:
 
         Raises:
             NotFound: a source is not there and not optional.
-            VolumeFailed: a key is not there, or a source is of an unknown kind.
+            VolumeFailed: a key is not there, a certificate is not issued, or a source is of an unknown kind.
         """
         projected = request.volume["projected"] or {}
         mode = projected.get("defaultMode") or DEFAULT_MODE
         files: Files = {}
-        for source in projected.get("sources") or []:
-            files |= self._files(request, source, mode)
+        for index, source in enumerate(projected.get("sources") or []):
+            files |= self._files(request, index, source, mode)
         write_files(request.path, files)
         return request.path
 
-    def _files(self, request: VolumeRequest, source: Object, mode: int) -> Files:
+    def _files(self, request: VolumeRequest, index: int, source: Object, mode: int) -> Files:
         if "configMap" in source:
             return config_map_files(request, source["configMap"], mode)
         if "secret" in source:
@@ -61,7 +61,9 @@ class ProjectedFolders:
             status = request.request_token(
                 wanted.get("audience", ""), int(wanted.get("expirationSeconds") or TOKEN_SECONDS)
             )
-            return {wanted["path"]: _token_file(request.pod, status["token"], mode)}
+            return {wanted["path"]: _credential_file(request.pod, status["token"].encode(), mode)}
+        if "podCertificate" in source:
+            return _certificate_files(request, index, source["podCertificate"], mode)
         raise VolumeFailed(f"projected source {sorted(source)} is not supported by this kubelet")
 
     def requires_remount(self, volume: Object) -> bool:
@@ -73,11 +75,22 @@ class ProjectedFolders:
         clear_folder(mounted.path)
 
 
-def _token_file(pod: Object, token: str, mode: int) -> File:
-    """Return the file of a token: for the one user of all containers, or for the pod's group, if there is one."""
+def _certificate_files(request: VolumeRequest, index: int, wanted: Object, mode: int) -> Files:
+    """Return what a source asks for: key and certificates in one file, or each in its own, or both ways."""
+    key, certificates = request.pod_certificate(index)
+    contents = {"credentialBundlePath": key + certificates, "keyPath": key, "certificateChainPath": certificates}
+    return {
+        wanted[member]: _credential_file(request.pod, content, mode)
+        for member, content in contents.items()
+        if wanted.get(member)
+    }
+
+
+def _credential_file(pod: Object, content: bytes, mode: int) -> File:
+    """Return a file that is for the one user of all containers, or for the pod's group, if there is one."""
     user = _common_user(pod)
     has_group = (pod["spec"].get("securityContext") or {}).get("fsGroup") is not None
-    return File(token.encode(), mode if user is None and not has_group else TOKEN_MODE, user)
+    return File(content, mode if user is None and not has_group else CREDENTIAL_MODE, user)
 
 
 def _common_user(pod: Object) -> int | None:

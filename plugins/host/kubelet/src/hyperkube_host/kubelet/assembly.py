@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from functools import partial
+from random import Random
 
 from hyperkube_host.kubelet.allocation.admission import Admission
 from hyperkube_host.kubelet.allocation.allocation_manager import AllocationManager
@@ -45,6 +46,8 @@ from hyperkube_host.kubelet.pod.pod_manager import PodManager
 from hyperkube_host.kubelet.pod.restart_backoff import read_restart_delays
 from hyperkube_host.kubelet.pod_workers.pod_worker import PodWorker
 from hyperkube_host.kubelet.pod_workers.worker_services import WorkerServices
+from hyperkube_host.kubelet.podcertificate.pod_certificate_manager import GATE as POD_CERTIFICATES
+from hyperkube_host.kubelet.podcertificate.pod_certificate_manager import NoPodCertificates, PodCertificateManager
 from hyperkube_host.kubelet.prober.prober_manager import ProbeManager
 from hyperkube_host.kubelet.status.status_manager import StatusManager
 from hyperkube_host.kubelet.sync_queue import SyncQueue, Task
@@ -87,6 +90,7 @@ class KubeletServices(Record):
     services: Informer | None
     objects: ObjectCache
     tokens: TokenManager
+    pod_certificates: PodCertificateManager
     node: NodeUpdater
     pod_cidr: PodCidr
     pods: PodManager
@@ -196,7 +200,27 @@ def _foundation(
     )
 
 
-def _worker_services(base: _Foundation, objects: ObjectCache, tokens: TokenManager) -> WorkerServices:
+def _pod_certificates(base: _Foundation) -> PodCertificateManager:
+    if base.client is None or not base.options.server.gates.get(POD_CERTIFICATES, False):
+        return NoPodCertificates()
+    from hyperkube_host.kubelet.podcertificate.issuing_manager import IssuingManager
+
+    pods = base.pods
+    return IssuingManager(
+        base.client,
+        base.clock,
+        base.recorder,
+        base.node.node,
+        lambda uid: None if (entry := pods.get(uid)) is None else entry.pod,
+        base.queue.sync_pod,
+        node_name=base.options.node.name,
+        random=Random(),  # noqa: S311  spreads load, guards nothing
+    )
+
+
+def _worker_services(
+    base: _Foundation, objects: ObjectCache, tokens: TokenManager, certificates: PodCertificateManager
+) -> WorkerServices:
     pods, runtime, clock, queue, recorder, directories = (
         base.pods, base.plugins.runtime, base.clock, base.queue, base.recorder, base.directories,
     )  # fmt: skip
@@ -225,7 +249,7 @@ def _worker_services(base: _Foundation, objects: ObjectCache, tokens: TokenManag
         admission=admission,
         allocations=AllocationManager(granted, recorder, admission.grant, manager.resizer, clock),
         container_manager=base.container_manager,
-        volumes=None if simulated else _volume_manager(base, objects, tokens),
+        volumes=None if simulated else _volume_manager(base, objects, tokens, certificates),
         keeps_volumes=base.options.pods.keeps_volumes,
         sandboxes=manager.sandboxes,
         starter=manager.starter,
@@ -247,12 +271,14 @@ def _sub_path_mounts(base: _Foundation) -> SubPathMounts:
     return SubPathMounts(base.directories, base.volumes, needs_mounts=needs_mounts)
 
 
-def _volume_manager(base: _Foundation, objects: ObjectCache, tokens: TokenManager) -> VolumeManager:
+def _volume_manager(
+    base: _Foundation, objects: ObjectCache, tokens: TokenManager, certificates: PodCertificateManager
+) -> VolumeManager:
     sub_paths = _sub_path_mounts(base)
     attachments = Attachments(base.client, by_controller=base.options.node.controller_attaches)
     volumes, directories = PodVolumes(base.plugins.volumes, objects), base.directories
     mounter = VolumeMounter(
-        directories, base.volumes, objects, tokens, base.node.node, attachments, base.recorder, sub_paths
+        directories, base.volumes, objects, tokens, base.node.node, attachments, base.recorder, sub_paths, certificates
     )
     return VolumeManager(
         volumes, base.volumes, mounter, Reconstruction(directories, volumes, mounter, sub_paths),
@@ -271,7 +297,8 @@ def build_services(
     strategy = check_strategy(options.pods.change_detection)
     objects = ObjectCache(client, clock, services, strategy if watches else GET, base.node.node)
     tokens = TokenManager(client, clock)
-    work = _worker_services(base, objects, tokens)
+    certificates = _pod_certificates(base)
+    work = _worker_services(base, objects, tokens, certificates)
     remove_orphans = base.container_manager.remove_orphans
     return KubeletServices(
         recorder=base.recorder,
@@ -279,6 +306,7 @@ def build_services(
         services=services,
         objects=objects,
         tokens=tokens,
+        pod_certificates=certificates,
         node=base.node,
         pod_cidr=PodCidr(plugins.node_network, plugins.runtime, options.runtime.pod_cidr),
         pods=base.pods,

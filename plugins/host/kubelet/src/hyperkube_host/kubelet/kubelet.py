@@ -75,6 +75,7 @@ class Kubelet:
                 lambda: self._services.node_managers.evictions.evictions,
                 self._services.node_managers.shutdown.times,
                 self._services.container_manager.figures,
+                self._services.pod_certificates.states,
             ),
             client,
             self._clock,
@@ -128,6 +129,7 @@ class Kubelet:
         services.pleg.start()
         if services.services is not None:
             services.services.start()
+        services.pod_certificates.start()
         services.node_managers.shutdown.start()
         self._queue.add(Task.SYNC_NODE)
         for source in services.sources:
@@ -161,6 +163,7 @@ class Kubelet:
             source.close()
         if services.services is not None:
             services.services.stop()
+        services.pod_certificates.close()
         services.node_managers.shutdown.close()
         services.probes.close()
         services.node_managers.kills.close()
@@ -262,6 +265,7 @@ class Kubelet:
             self._queue.sync_pod_after(uid, REGISTRATION_POLL_SECONDS)
             return
         self._services.objects.register(entry.pod)
+        self._services.pod_certificates.track(entry.pod)
         self._services.worker.sync(entry)
         if self._services.mirrors is not None and static and entry.is_finished:
             self._services.mirrors.sync(entry)
@@ -272,6 +276,7 @@ class Kubelet:
         uid = uid_of(entry.pod)
         self._remove_leftovers(uid)
         self._services.tokens.remove_pod(uid)
+        self._services.pod_certificates.forget(uid)
         self._services.objects.unregister(uid)
         self._queue.forget_pod(uid)
         self.pods.forget(uid)

@@ -91,6 +91,16 @@ def shutdown_metrics(began: float, ended: float) -> str:
     )  # fmt: skip
 
 
+def pod_certificate_metrics(states: Mapping[tuple[str, str], int]) -> str:
+    """Return how many sources of projected volumes have a certificate of a signer, or wait for one."""
+    text = (
+        "[ALPHA] Gauge vector reporting the number of pod certificate projected volume sources, "
+        "faceted by signer_name and state."
+    )
+    samples = (Sample({"signer_name": signer, "state": state}, n) for (signer, state), n in sorted(states.items()))
+    return family("kubelet_podcertificate_states", "gauge", text, samples)
+
+
 def volume_metrics(summary: Object, pods: Iterable[Object]) -> str:
     """Return how full the volumes of claims are."""
     rows = list(_claim_rows(summary, pods))

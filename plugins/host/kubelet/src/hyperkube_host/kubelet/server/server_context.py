@@ -24,6 +24,7 @@ class ServerContext(NamedTuple):
         evictions: signal → pods that were evicted for it.
         shutdown_times: returns when the last graceful shutdown of the node began and ended; 0 for never.
         container_manager: returns metric → value of the container manager.
+        pod_certificates: returns (signer, state) → sources of projected volumes.
     """
 
     options: KubeletOptions
@@ -35,3 +36,4 @@ class ServerContext(NamedTuple):
     evictions: Callable[[], Mapping[str, int]]
     shutdown_times: Callable[[], tuple[float, float]] = lambda: (0.0, 0.0)
     container_manager: Callable[[], Mapping[str, int]] = dict
+    pod_certificates: Callable[[], Mapping[tuple[str, str], int]] = dict

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from hyperkube_host.kubelet.directories import KubeletDirectories
 from hyperkube_host.kubelet.events import KubeletEventRecorder
 from hyperkube_host.kubelet.objects.object_cache import ObjectCache
 from hyperkube_host.kubelet.objects.token_manager import TokenManager
+from hyperkube_host.kubelet.podcertificate.pod_certificate_manager import PodCertificateManager
 from hyperkube_host.kubelet.types.pod_spec import containers_of, init_containers_of
 from hyperkube_host.kubelet.volumemanager.actual_state import ActualStateOfWorld, MountedForPod, NodeVolume
 from hyperkube_host.kubelet.volumemanager.attachment import Attachments
@@ -75,7 +77,9 @@ class VolumeMounter:
         attachments: Attachments,
         recorder: KubeletEventRecorder | None,
         sub_paths: SubPathMounts,
+        pod_certificates: PodCertificateManager,
     ) -> None:
+        self._pod_certificates = pod_certificates
         self._sub_paths = sub_paths
         self._directories = directories
         self._state = state
@@ -186,6 +190,7 @@ class VolumeMounter:
             device_mount_path=on_node.device_mount_path,
             fs_group=_fs_group(pod),
             record_event=self._event_of(pod),
+            pod_certificate=partial(self._pod_certificates.credential_bundle, pod, volume.name),
         )
 
     def _event_of(self, pod: Object) -> Callable[[str, str, str], None]:

@@ -1,0 +1,1 @@
+"""Certificates of pods for their projected volumes. Source: kubernetes ``pkg/kubelet/podcertificate``."""
