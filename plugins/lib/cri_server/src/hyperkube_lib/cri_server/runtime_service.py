@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from hyperkube_lib.cri_server import messages
+from hyperkube_lib.cri_server.container_events import EventCalls
 from hyperkube_lib.cri_server.optional_calls import CheckpointCalls, ConfigCalls, StatsCalls, UpdateCalls
 from hyperkube_lib.cri_server.streaming import StreamingServer, StreamRequest, TooManyStreams
 from hyperkube_lib.grpc_messages import Handler, RpcFailed
@@ -20,6 +21,7 @@ from hyperkube.hookspecs.runtime import (
     ContainerNotFound,
     ExecResult,
     ExecsSync,
+    NotifiesChanges,
     ReportsStats,
     Runtime,
     SandboxStatus,
@@ -70,6 +72,8 @@ class RuntimeService:
             found |= StatsCalls(self._runtime).handlers()
         if isinstance(self._runtime, TellsRuntimeConfig):
             found |= ConfigCalls(self._runtime).handlers()
+        if isinstance(self._runtime, NotifiesChanges):
+            found |= EventCalls(self._runtime, self._runtime, self._clock).handlers()
         if isinstance(self._runtime, Checkpoints):
             found |= CheckpointCalls(self._runtime).handlers()
         return found

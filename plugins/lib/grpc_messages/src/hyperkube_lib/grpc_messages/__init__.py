@@ -11,10 +11,11 @@ Messages travel as mappings: original field names, enumeration values by name, f
 
 from hyperkube_lib.grpc_messages.errors import RpcFailed
 from hyperkube_lib.grpc_messages.schema import Method, Schema, Service, from_mapping, load_schema, to_mapping
-from hyperkube_lib.grpc_messages.server import GrpcServer, Handler
+from hyperkube_lib.grpc_messages.server import EndlessStream, GrpcServer, Handler
 from hyperkube_lib.grpc_messages.stub import Stub, unix_channel, unix_socket_of
 
 __all__ = [
+    "EndlessStream",
     "GrpcServer",
     "Handler",
     "Method",

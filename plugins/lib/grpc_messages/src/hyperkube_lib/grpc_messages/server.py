@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from hyperkube_lib.grpc_messages.errors import RpcFailed
 from hyperkube_lib.grpc_messages.schema import Method, Service, from_mapping, to_mapping
@@ -15,6 +15,18 @@ if TYPE_CHECKING:
 
 Handler = Callable[[dict[str, Any]], Any]
 """Request → response as mappings; of a streaming method, an iterable of responses. Refuses with `RpcFailed`."""
+
+
+@runtime_checkable
+class EndlessStream(Protocol):
+    """Responses that come when something happens: told, from another thread, when the caller has gone."""
+
+    def __iter__(self) -> Iterator[Mapping[str, Any]]:
+        """Yield responses until cancelled."""
+
+    def cancel(self) -> None:
+        """End the iteration soon."""
+
 
 _log = logging.getLogger("hyperkube.grpc")
 
@@ -66,7 +78,10 @@ def _method_handler(method: Method, handler: Handler) -> Any:
 
     def stream(request: Any, context: grpc.ServicerContext) -> Iterable[Any]:
         try:
-            for response in handler(to_mapping(request)):
+            responses = handler(to_mapping(request))
+            if isinstance(responses, EndlessStream) and not context.add_callback(responses.cancel):
+                return  # the caller has gone already
+            for response in responses:
                 yield from_mapping(method.response, response)
         except RpcFailed as error:
             context.abort(grpc.StatusCode[error.code], error.details)
