@@ -3,7 +3,9 @@
 import json
 import socketserver
 import threading
+from contextlib import closing
 from http.server import BaseHTTPRequestHandler
+from urllib.parse import parse_qs
 
 import pytest
 from hyperkube_runtime.docker.docker_engine import DockerEngine, api_version
@@ -11,7 +13,7 @@ from hyperkube_runtime.docker.engine import NOT_FOUND, TIMED_OUT, UNREACHABLE, E
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers from a table of the server; `HANG` waits until the server closes."""
+    """Answers from a table of the server; `HANG` waits until the server closes, `SILENT` after the head."""
 
     protocol_version = "HTTP/1.1"
 
@@ -26,6 +28,11 @@ class Handler(BaseHTTPRequestHandler):
         self.server.asked.append((self.command, self.path, body, dict(self.headers)))
         status, told = self.server.table.get(self.path.partition("?")[0], (404, {"message": "page not found"}))
         if told == "HANG":
+            self.server.closing.wait(10)
+            return
+        if told == "SILENT":
+            self.send_response(status)
+            self.end_headers()
             self.server.closing.wait(10)
             return
         if status == 101:
@@ -197,3 +204,35 @@ def test_a_pull_without_progress_is_given_up(daemon, engine):
 
     with pytest.raises(EngineFailed, match=r"no progress of the pull for 0.2s \(--image-pull-progress-deadline\)"):
         engine.pull("x:1", {})
+
+
+def test_events_are_those_of_pods_lives_and_end_with_the_daemon(daemon, engine):
+    daemon.table["/v1.41/events"] = (200, b'{"Action": "start"}\n{"Action": "die"}\n')
+
+    with closing(engine.events()) as stream:
+        told = list(stream)
+
+    assert told == [{"Action": "start"}, {"Action": "die"}]
+    asked = parse_qs(daemon.asked[-1][1].partition("?")[2])
+    assert json.loads(asked["filters"][0]) == {
+        "type": ["container"],
+        "event": ["create", "start", "die", "destroy"],
+        "label": ["io.kubernetes.docker.type"],
+    }
+
+
+def test_a_stream_of_events_is_closed_from_another_thread(daemon, engine):
+    daemon.table["/v1.41/events"] = (200, "SILENT")
+    stream = engine.events()
+
+    threading.Timer(0.05, stream.close).start()
+
+    assert list(stream) == []
+
+
+def test_events_of_a_daemon_that_refuses_or_is_away_fail(daemon, engine):
+    with pytest.raises(EngineFailed, match="page not found"):
+        engine.events()
+    daemon.end()
+    with pytest.raises(EngineFailed, match="Cannot connect to the Docker daemon"):
+        engine.events()

@@ -4,10 +4,12 @@ A sandbox whose container was removed behind the kubelet's back still has a netw
 
 ::
 
-    ROOT/sandbox/ID    {"version": "v1", "name": …, "namespace": …, "data": {"port_mappings": […], …}}
+    ROOT/sandbox/ID    {"version": "v1", "name": …, "namespace": …, "data": {"port_mappings": […], …}, "checksum": …}
 
-Source: kubernetes ``pkg/kubelet/dockershim/docker_checkpoint.go``. Beyond its fields there are the addresses, which
-networks of Kubernetes were asked for by looking into the namespace.
+A dockershim reads these files, and what a dockershim left is read. Beyond its fields ``data`` has the addresses, which
+networks of Kubernetes were asked for by looking into the namespace, and more; that has a checksum of its own.
+
+Source: kubernetes ``pkg/kubelet/dockershim/docker_checkpoint.go``, ``pkg/kubelet/checkpointmanager/checksum``.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from hyperkube.hookspecs.runtime import Config
+from hyperkube.kinds.workloads import fnv32a
 from hyperkube.machinery.dataclass import dataclass
 
 VERSION = "v1"
@@ -84,12 +87,19 @@ class SandboxCheckpoints:
         data = {
             "uid": checkpoint.uid,
             "host_network": checkpoint.host_network,
-            "port_mappings": [dict(one) for one in checkpoint.port_mappings],
+            "port_mappings": [_remembered_port(one) for one in checkpoint.port_mappings],
             "annotations": dict(checkpoint.annotations),
             "dns": dict(checkpoint.dns),
             "ips": list(checkpoint.ips),
         }
-        content = {"version": VERSION, "name": checkpoint.name, "namespace": checkpoint.namespace, "data": data}
+        content = {
+            "version": VERSION,
+            "name": checkpoint.name,
+            "namespace": checkpoint.namespace,
+            "data": data,
+            "checksum": fnv32a(printed_as_go(data).encode()),
+            "data_checksum": _checksum(data),
+        }
         fresh = self._folder / f".{sandbox_id}"
         with fresh.open("w", encoding="utf-8") as file:
             json.dump(content, file)
@@ -120,12 +130,13 @@ def _read(path: Path) -> SandboxCheckpoint | None:
     try:
         content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         data = content["data"]
+        _check(content, data)
         return SandboxCheckpoint(
             name=content["name"],
             namespace=content["namespace"],
             uid=data.get("uid", ""),
             host_network=bool(data.get("host_network")),
-            port_mappings=tuple(data.get("port_mappings") or ()),
+            port_mappings=tuple(map(_mapping, data.get("port_mappings") or ())),
             annotations=data.get("annotations", {}),
             dns=data.get("dns", {}),
             ips=tuple(data.get("ips", ())),
@@ -133,3 +144,49 @@ def _read(path: Path) -> SandboxCheckpoint | None:
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         _log.warning("checkpoint %s is corrupted and removed: %s", path, error)
         return None
+
+
+def _check(content: Mapping[str, Any], data: Mapping[str, Any]) -> None:
+    """Compare the checksums; a dockershim's file has but its own.
+
+    Raises:
+        ValueError: the file was changed, or written half.
+    """
+    whole = content.get("data_checksum")
+    if content["checksum"] != fnv32a(printed_as_go(data).encode()) or whole not in {None, _checksum(data)}:
+        raise ValueError("checkpoint is corrupted")
+
+
+def _checksum(data: Mapping[str, Any]) -> int:
+    return fnv32a(json.dumps(data, sort_keys=True, separators=(",", ":")).encode())
+
+
+def printed_as_go(data: Mapping[str, Any]) -> str:
+    """Return what of a checkpoint the dockershim knows as Go's spew prints its ``CheckpointData`` (``%#v``)."""
+    ports = data.get("port_mappings") or ()
+    shown = f"[{' '.join(map(_port_as_go, ports))}]" if ports else "<nil>"
+    host = "true" if data.get("host_network") else "false"
+    return f"(dockershim.CheckpointData){{PortMappings:([]*dockershim.PortMapping){shown} HostNetwork:(bool){host}}}"
+
+
+def _port_as_go(port: Mapping[str, Any]) -> str:
+    numbers = [
+        f"{name}:(*int32){port[member]}" if member in port else f"{name}:(*int32)<nil>"
+        for name, member in (("ContainerPort", "container_port"), ("HostPort", "host_port"))
+    ]
+    protocol = f"(*dockershim.Protocol){port.get('protocol', '<nil>')}"
+    return f"<*>{{Protocol:{protocol} {' '.join(numbers)} HostIP:(string){port.get('host_ip', '')}}}"
+
+
+def _remembered_port(mapping: Config) -> dict[str, Any]:
+    """Return CRI's ``PortMapping`` as the dockershim writes it."""
+    made = {
+        "protocol": str(mapping.get("protocol", "TCP")).lower(),
+        "container_port": mapping.get("container_port", 0),
+        "host_port": mapping.get("host_port", 0),
+    }
+    return made | ({"host_ip": mapping["host_ip"]} if mapping.get("host_ip") else {})
+
+
+def _mapping(port: Mapping[str, Any]) -> Config:
+    return {**port, "protocol": str(port.get("protocol", "tcp")).upper()}

@@ -19,6 +19,8 @@ from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
 from hyperkube_runtime.docker.engine import TIMED_OUT, UNREACHABLE, EngineFailed, Json, RawStream
+from hyperkube_runtime.docker.event_stream import HttpEventStream
+from hyperkube_runtime.docker.names import TYPE_LABEL
 
 from hyperkube.machinery.errors import UsageError
 
@@ -26,6 +28,8 @@ API_VERSION = (1, 41)
 """What these calls were written for; an older or a newer daemon is spoken to in the nearest version that it has."""
 _BAD_REQUEST = 400
 _HEAD_LIMIT = 65536
+_EVENTS = ("create", "start", "die", "destroy")
+"""The events of a container's life; those of commands in it and of its health are many."""
 
 
 class DockerEngine:
@@ -130,6 +134,25 @@ class DockerEngine:
         query = {"all": "1", "filters": json.dumps(filters), "size": "1" if sizes else "0"}
         found: Sequence[Json] = self._call("GET", "/containers/json", query)
         return found
+
+    def events(self) -> HttpEventStream:
+        """Listen to the containers of pods."""
+        filters = {"type": ["container"], "event": list(_EVENTS), "label": [TYPE_LABEL]}
+        connection = http.client.HTTPConnection("docker", timeout=self._timeout)
+        with self._failures():
+            channel = connection.sock = self._connect()
+            channel.settimeout(self._timeout)
+            try:
+                connection.request("GET", f"{self._prefix}/events?{urlencode({'filters': json.dumps(filters)})}")
+                answer = connection.getresponse()
+                refused = answer.read() if answer.status >= _BAD_REQUEST else None
+            except BaseException:
+                connection.close()
+                raise
+        if refused is not None:
+            connection.close()
+            raise refusal(answer.status, refused)
+        return HttpEventStream(channel, answer)
 
     def inspect(self, container_id: str) -> Json:
         """Return one container."""

@@ -9,7 +9,7 @@ Source: Docker Engine API v1.41; kubernetes ``pkg/kubelet/dockershim/libdocker/c
 from __future__ import annotations
 
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from hyperkube.machinery.errors import HyperkubeError
@@ -45,6 +45,16 @@ class RawStream(NamedTuple):
     head: bytes
 
 
+class EventStream(Protocol):
+    """What the daemon tells of containers, from the call on; may raise `EngineFailed` when the daemon goes away."""
+
+    def __iter__(self) -> Iterator[Json]:
+        """Yield messages until closed, or until the daemon ends."""
+
+    def close(self) -> None:
+        """End the iteration, from any thread."""
+
+
 class Engine(Protocol):
     """Docker's daemon; may be called from several threads. Each call may raise `EngineFailed`."""
 
@@ -56,6 +66,9 @@ class Engine(Protocol):
 
     def containers(self, labels: Mapping[str, str], *, name: str = "", sizes: bool = False) -> Sequence[Json]:
         """Return the rows of all containers that have these labels and this part in a name; sizes are costly."""
+
+    def events(self) -> EventStream:
+        """Return ``GET /events``: pods' containers that are created, started, ended and removed from now on."""
 
     def inspect(self, container_id: str) -> Json:
         """Return all of one container."""

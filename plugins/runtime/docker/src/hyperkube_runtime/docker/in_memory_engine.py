@@ -6,13 +6,30 @@ import itertools
 import secrets
 import socket
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from queue import SimpleQueue
 from typing import Any
 
 from hyperkube_runtime.docker.engine import CONFLICT, NOT_FOUND, EngineFailed, Json, RawStream
 
 _NEVER = "0001-01-01T00:00:00Z"
+
+
+class InMemoryEvents:
+    """See `EventStream`; `put` None to end it as a daemon does that ends."""
+
+    def __init__(self) -> None:
+        self._queue: SimpleQueue[Json | None] = SimpleQueue()
+        self.put = self._queue.put
+
+    def __iter__(self) -> Iterator[Json]:
+        """Yield what is put."""
+        return iter(self._queue.get, None)
+
+    def close(self) -> None:
+        """End the iteration."""
+        self.put(None)
 
 
 class InMemoryEngine:
@@ -23,6 +40,7 @@ class InMemoryEngine:
         failures: call → the failures that it raises from now on, the next one first.
         pulled: references and logins of all pulls.
         resolver_file: the resolver file of all containers.
+        streams: those who listen to events, the ones that were closed included.
     """
 
     def __init__(self, *images: str) -> None:
@@ -34,6 +52,7 @@ class InMemoryEngine:
         self._containers: dict[str, dict[str, Any]] = {}
         self._images: dict[str, dict[str, Any]] = {}
         self._execs: dict[str, dict[str, Any]] = {}
+        self.streams: list[InMemoryEvents] = []
         self._pids = itertools.count(1 << 22)  # beyond what Linux gives
         for name in images:
             self._add_image(name)
@@ -70,6 +89,19 @@ class InMemoryEngine:
             if labels.items() <= found["Config"]["Labels"].items() and name in found["Name"]
         ]
 
+    def events(self) -> InMemoryEvents:
+        """Listen from now on."""
+        self._fail("events")
+        stream = InMemoryEvents()
+        self.streams.append(stream)
+        return stream
+
+    def _happened(self, action: str, container_id: str) -> None:
+        labels = self._found(container_id)["Config"]["Labels"]
+        event = {"Type": "container", "Action": action, "Actor": {"ID": container_id, "Attributes": dict(labels)}}
+        for stream in self.streams:
+            stream.put(event)
+
     def inspect(self, container_id: str) -> Json:
         """Return one."""
         self._fail("inspect")
@@ -98,6 +130,7 @@ class InMemoryEngine:
             "LogPath": f"/var/lib/docker/containers/{container_id}/{container_id}-json.log",
             "Mounts": [],
         }
+        self._happened("create", container_id)
         return container_id
 
     def start(self, container_id: str) -> None:
@@ -108,6 +141,7 @@ class InMemoryEngine:
             found["State"] |= {"Running": True, "Pid": next(self._pids), "StartedAt": _now()}
             if not found["HostConfig"].get("NetworkMode"):
                 found["NetworkSettings"]["IPAddress"] = "172.17.0.2"
+            self._happened("start", container_id)
 
     def stop(self, container_id: str, grace_seconds: int) -> None:
         """End it as TERM does."""
@@ -119,12 +153,14 @@ class InMemoryEngine:
         state = self._found(container_id)["State"]
         if state["Running"]:
             state |= {"Running": False, "Pid": 0, "ExitCode": exit_code, "FinishedAt": _now()}
+            self._happened("die", container_id)
 
     def remove(self, container_id: str, *, force: bool = True) -> None:
         """Remove it."""
         self._fail("remove")
         if self._found(container_id)["State"]["Running"] and not force:
             raise EngineFailed(CONFLICT, "Error response from daemon: You cannot remove a running container")
+        self._happened("destroy", container_id)
         del self._containers[container_id]
 
     def update(self, container_id: str, resources: Json) -> None:

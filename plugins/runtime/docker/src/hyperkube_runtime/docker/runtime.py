@@ -6,11 +6,12 @@ Source: kubernetes ``pkg/kubelet/dockershim/docker_service.go``, ``docker_contai
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from hyperkube_runtime.docker import commands
 from hyperkube_runtime.docker.checkpoints import SandboxCheckpoints
+from hyperkube_runtime.docker.container_changes import POD_UID_LABEL, ContainerChanges
 from hyperkube_runtime.docker.create_requests import NodeFacts, container_request, resource_limits
 from hyperkube_runtime.docker.engine import Engine, EngineFailed, Json
 from hyperkube_runtime.docker.figures import DockerFigures
@@ -86,6 +87,7 @@ class DockerRuntime:
         checkpoints.load()
         self._images = DockerImages(engine, sandbox_image)
         self._sandboxes = DockerSandboxes(engine, self._images, checkpoints, lambda: self._facts)
+        self._changes = ContainerChanges(engine, self._uids, clock)
         self._figures = DockerFigures(engine, self._images, clock, lambda: self._docker_root)
 
     def use_network(self, name: str, network: Network) -> None:
@@ -218,6 +220,20 @@ class DockerRuntime:
         rows = listed(self._engine, {TYPE_LABEL: CONTAINER_TYPE})
         return [status for status in map(listed_container, rows) if status is not None]
 
+    def subscribe(self, notify: Callable[[str], None]) -> None:
+        """Call `notify` with a pod's uid whenever one of its containers changed; see `NotifiesChanges`."""
+        self._changes.subscribe(notify)
+
+    def _uids(self) -> set[str]:
+        """Return the uids of all pods.
+
+        Raises:
+            EngineFailed: Docker does not answer.
+        """
+        rows = self._engine.containers({})
+        labels = [row.get("Labels") or {} for row in rows]
+        return {one[POD_UID_LABEL] for one in labels if TYPE_LABEL in one and one.get(POD_UID_LABEL)}
+
     def pod(self, uid: str) -> tuple[Sequence[SandboxStatus], Sequence[ContainerStatus]]:
         """Return the sandboxes and containers of one pod; what goes away meanwhile is left out."""
         rows = listed(self._engine, {}, name=name_part(uid))
@@ -343,6 +359,7 @@ class DockerRuntime:
 
     def close(self) -> None:
         """Close the connections; containers go on running."""
+        self._changes.close()
         self._engine.close()
 
 

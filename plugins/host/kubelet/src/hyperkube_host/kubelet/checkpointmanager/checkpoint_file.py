@@ -12,22 +12,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from hyperkube.kinds.workloads import fnv32a
 from hyperkube.machinery.errors import HyperkubeError
 
-_FNV_OFFSET, _FNV_PRIME, _MASK = 0x811C9DC5, 0x01000193, 0xFFFFFFFF
 LARGEST_BYTES = 64 << 20
 
 
 class CheckpointCorrupt(HyperkubeError):
     """The file is no checkpoint, or its checksum is not that of its content."""
-
-
-def fnv32a(text: str) -> int:
-    """Return the 32 bit FNV-1a hash of a text, which Kubernetes uses for checksums."""
-    value = _FNV_OFFSET
-    for byte in text.encode():
-        value = ((value ^ byte) * _FNV_PRIME) & _MASK
-    return value
 
 
 def canonical_json(content: Mapping[str, Any]) -> str:
@@ -57,7 +49,7 @@ class CheckpointFile:
                 raise CheckpointCorrupt(f"{self.path}: larger than {LARGEST_BYTES} bytes")
             content = json.loads(self.path.read_text(encoding="utf-8"))
             checksum = content.pop(self._key)
-            expected = fnv32a(self._print(content))
+            expected = fnv32a(self._print(content).encode())
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -68,7 +60,7 @@ class CheckpointFile:
 
     def write(self, content: Mapping[str, Any]) -> None:
         """Replace the file: a crash leaves the old one or the new one."""
-        full = {**content, self._key: fnv32a(self._print(content))}
+        full = {**content, self._key: fnv32a(self._print(content).encode())}
         self.path.parent.mkdir(parents=True, exist_ok=True)
         descriptor, name = tempfile.mkstemp(prefix=".", dir=self.path.parent)
         try:
