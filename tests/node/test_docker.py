@@ -12,7 +12,7 @@ from hyperkube_lib.cri import CriClient
 from hyperkube_runtime.docker.docker_engine import DockerEngine
 from hyperkube_runtime.docker.runtime import DockerRuntime
 from hyperkube_testing.lab import images
-from hyperkube_testing.lab.requirements import CNI_PROGRAMS, missing_for_docker
+from hyperkube_testing.lab.requirements import CNI_PROGRAMS, missing_for_docker, missing_for_registry
 from hyperkube_testing.node_contracts.runtime import RuntimeContract
 from kubectl_streams import flowing, typed
 
@@ -247,6 +247,52 @@ def test_a_client_of_cri_drives_docker(machine, web, cri):
     assert done["stdout"].decode().strip() == pods[0]["metadata"]["name"]
     status = cri.call("PodSandboxStatus", {"pod_sandbox_id": pods[0]["id"]})["status"]
     assert status["network"]["ip"] == machine.get("pod", pods[0]["metadata"]["name"])["status"]["podIP"]
+
+
+def test_a_client_of_cri_hears_what_happens_to_containers(machine, cri):
+    with cri.events() as events:
+        machine.kubectl("run", "heard", f"--image={images.BUSYBOX}", "--restart=Never", "--", "true")
+        told = []
+        for event in events:
+            status = event["pod_sandbox_status"]
+            if status["metadata"]["name"] == "heard":
+                which = "sandbox" if event["container_id"] == status["id"] else "container"
+                told.append((which, event.get("container_event_type", "CONTAINER_CREATED_EVENT")))
+            if told and told[-1] == ("container", "CONTAINER_STOPPED_EVENT"):
+                break
+
+    assert told[:5] == [
+        ("sandbox", "CONTAINER_CREATED_EVENT"), ("sandbox", "CONTAINER_STARTED_EVENT"),
+        ("container", "CONTAINER_CREATED_EVENT"), ("container", "CONTAINER_STARTED_EVENT"),
+        ("container", "CONTAINER_STOPPED_EVENT"),
+    ]  # fmt: skip
+
+
+@pytest.mark.skipif(bool(missing_for_registry()), reason=missing_for_registry())
+def test_a_registry_is_asked_with_the_pods_secret(machine, node, hyperkube_lab):
+    registry = hyperkube_lab.registry()
+    image = registry.push(node, images.BUSYBOX, "private/busybox:1")
+    container = {"name": "c", "image": image, "imagePullPolicy": "Always", "command": ["sleep", "1000"]}
+    spec = {"terminationGracePeriodSeconds": 1, "containers": [container]}
+    secret = {"type": "kubernetes.io/dockerconfigjson", "stringData": {".dockerconfigjson": registry.pull_secret()}}
+    objects = [
+        {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "registry"}, **secret},
+        {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "stranger"}, "spec": spec},
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": "guest"},
+            "spec": {**spec, "imagePullSecrets": [{"name": "registry"}]},
+        },
+    ]
+
+    machine.kubectl("apply", "-f", "-", stdin=yaml.safe_dump_all(objects))
+
+    machine.kubectl("wait", "--for=condition=Ready", "pod/guest", "--timeout=60s")
+    assert machine.container("guest")["imageID"].startswith(f"docker-pullable://{image.rpartition(':')[0]}@sha256:")
+    eventually(lambda: "waiting" in machine.container("stranger").get("state", {}))
+    events = machine.get("events", "--field-selector=involvedObject.name=stranger,reason=Failed")
+    assert any("no basic auth credentials" in event["message"] for event in events)
 
 
 def test_no_container_restarts_when_the_kubelet_is_killed(machine, web):

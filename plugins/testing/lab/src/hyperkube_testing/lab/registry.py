@@ -6,6 +6,7 @@ import subprocess
 from base64 import b64encode
 
 import orjson
+from hyperkube_testing.lab.docker_node import DockerNode
 from hyperkube_testing.lab.node import Node
 from hyperkube_testing.lab.place import Place
 
@@ -45,13 +46,10 @@ class Registry:
             with socket() as probe:
                 return probe.connect_ex(("127.0.0.1", _PORT)) == 0
 
-    def push(self, node: Node, image: str, name: str) -> str:
+    def push(self, node: Node | DockerNode, image: str, name: str) -> str:
         """Copy an image of a node here under another name, such as ``busybox:private``; return its reference."""
         reference = f"{self.address}/{name}"
-        node.trust_plain_http(self.address)
-        node.ctr("images", "tag", "--force", image, reference)
-        node.ctr("images", "push", "--plain-http", "--user", f"{USER}:{PASSWORD}", reference)
-        node.ctr("images", "rm", reference)
+        node.push(image, reference, USER, PASSWORD)
         return reference
 
     def pull_secret(self) -> str:
