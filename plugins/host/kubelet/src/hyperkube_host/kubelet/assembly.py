@@ -28,6 +28,7 @@ from hyperkube_host.kubelet.kuberuntime.stop_container import ContainerStopper
 from hyperkube_host.kubelet.kuberuntime.termination_message import TerminationMessages
 from hyperkube_host.kubelet.lifecycle.handlers import HandlerRunner
 from hyperkube_host.kubelet.lifecycle.predicate import PodAdmission
+from hyperkube_host.kubelet.network.iptables_util_chains import IptablesUtilChains
 from hyperkube_host.kubelet.network.pod_cidr import PodCidr
 from hyperkube_host.kubelet.node_managers import NodeManagers, build_node_managers
 from hyperkube_host.kubelet.nodestatus.initial_node import node_addresses
@@ -83,6 +84,7 @@ class KubeletServices(Record):
     Attributes:
         services: the informer of Services; None without an API server, and for a simulated runtime.
         mirrors: None without an API server.
+        util_chains: None unless wanted, and where pods are not containers with networks of their own.
     """
 
     recorder: KubeletEventRecorder
@@ -104,6 +106,7 @@ class KubeletServices(Record):
     housekeeping: Housekeeping
     drivers: SocketSearch
     node_managers: NodeManagers
+    util_chains: IptablesUtilChains | None
     sources: tuple[PodSource, ...]
 
 
@@ -328,8 +331,14 @@ def build_services(
             work.volumes,
         ),
         drivers=_driver_search(base),
+        util_chains=_util_chains(options, plugins.runtime),
         sources=_sources(options, client, clock, base.pods),
     )
+
+
+def _util_chains(options: KubeletOptions, runtime: Runtime) -> IptablesUtilChains | None:
+    wanted = options.values["make-iptables-util-chains"] and isinstance(runtime, TellsRuntimeConfig)
+    return IptablesUtilChains() if wanted else None
 
 
 def _driver_search(base: _Foundation) -> SocketSearch:

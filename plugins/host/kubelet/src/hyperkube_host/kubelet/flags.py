@@ -178,11 +178,13 @@ FLAGS = (
             Flag("rkt-path", STRING, "", "rkt program"),
             Flag("redirect-container-streaming", BOOL, False, "streams go straight to the runtime"),
             Flag("configure-cbr0", BOOL, False, "set up bridge cbr0"),
-            Flag("make-iptables-util-chains", BOOL, True, "make utility chains"),
             Flag("iptables-masquerade-bit", INT, 14, "mark bit for masquerading"),
             Flag("iptables-drop-bit", INT, 15, "mark bit for dropping"),
             Flag("containerized", BOOL, False, "the kubelet runs in a container"),
             Flag("really-crash-for-testing", BOOL, False, "crash on bugs"),
+        ),
+        Flag(
+            "make-iptables-util-chains", BOOL, True, "with containers: keep KUBE-IPTABLES-HINT and KUBE-FIREWALL there"
         ),
         Flag("chaos-chance", FLOAT, 0.0, "probability with which a request to the API server fails; for tests"),
         Flag("lock-file", STRING, "", "file that is locked: a second kubelet waits for the first to end"),

@@ -137,6 +137,8 @@ class Kubelet:
         self._queue.add(Task.RELIST)
         self._queue.add(Task.HOUSEKEEPING)
         self._queue.add_after(Task.RESYNC, self.options.pods.sync_seconds)
+        if services.util_chains is not None:
+            self._queue.add(Task.UTIL_CHAINS)
         if not self._is_simulated:
             services.node_managers.kills.start()
             for task, seconds in services.node_managers.periods.items():
@@ -216,6 +218,8 @@ class Kubelet:
                 self._resync()
             case Task.EVICTION | Task.IMAGE_GC | Task.LOG_ROTATION:
                 self._queue.add_after(work.task, self._services.node_managers.run(work.task))
+            case Task.UTIL_CHAINS if self._services.util_chains is not None:
+                self._queue.add_after(work.task, self._services.util_chains.sync())
 
     def _sync_node(self) -> None:
         was_registered = self.node.is_registered

@@ -24,6 +24,7 @@ class Task(Enum):
     EVICTION = "eviction"
     IMAGE_GC = "image garbage collection"
     LOG_ROTATION = "log rotation"
+    UTIL_CHAINS = "iptables utility chains"
 
 
 class Work(NamedTuple):
