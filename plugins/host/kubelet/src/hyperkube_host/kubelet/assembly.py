@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from random import Random
 
 from hyperkube_host.kubelet.allocation.admission import Admission
@@ -16,6 +17,7 @@ from hyperkube_host.kubelet.allocation.state import AllocationState
 from hyperkube_host.kubelet.cm.interface import ContainerManager
 from hyperkube_host.kubelet.cm.unmanaged import UnmanagedContainerManager
 from hyperkube_host.kubelet.config.apiserver_source import ApiSource
+from hyperkube_host.kubelet.config.bootstrap_checkpoint import BootstrapCheckpoints
 from hyperkube_host.kubelet.config.pod_sink import PodSource
 from hyperkube_host.kubelet.config.sources import static_sources
 from hyperkube_host.kubelet.directories import KubeletDirectories, pod_logs_dir
@@ -351,7 +353,11 @@ def _driver_search(base: _Foundation) -> SocketSearch:
 
 def _sources(options: KubeletOptions, client: Client | None, clock: Clock, pods: PodManager) -> tuple[PodSource, ...]:
     static = static_sources(options.sources, options.node.name, clock, pods)
-    return (*static,) if client is None else (*static, ApiSource(client, clock, options.node.name, pods))
+    if client is None:
+        return (*static,)
+    folder = options.values["bootstrap-checkpoint-path"]
+    checkpoints = BootstrapCheckpoints(Path(folder)) if folder else None
+    return (*static, ApiSource(client, clock, options.node.name, pods, checkpoints))
 
 
 def _pod_ended(manager: ContainerManager, pods: PodManager, queue: SyncQueue, uid: str) -> None:

@@ -132,9 +132,9 @@ FLAGS = (
         Flag("maximum-dead-containers", INT, -1, "ended containers kept; -1 no limit"),
         Flag("keep-terminated-pod-volumes", BOOL, False, "leave volumes of ended pods mounted"),
         Flag("enable-controller-attach-detach", BOOL, True, "volumes are attached by the controller"),
+        Flag("bootstrap-checkpoint-path", STRING, "", "folder of the pods that start before the API server answers"),
         *unbuilt(
             Flag("master-service-namespace", STRING, "default", "namespace of the services in pods' environment"),
-            Flag("bootstrap-checkpoint-path", STRING, "", "folder of pod checkpoints"),
             Flag("seccomp-profile-root", STRING, "/var/lib/kubelet/seccomp", "folder of seccomp profiles"),
             Flag("experimental-check-node-capabilities-before-mount", BOOL, False, "look for mount programs first"),
         ),

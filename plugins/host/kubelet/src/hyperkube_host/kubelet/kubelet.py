@@ -13,6 +13,7 @@ import threading
 from functools import partial
 
 from hyperkube_host.kubelet.assembly import build_services
+from hyperkube_host.kubelet.config.bootstrap_checkpoint import is_checkpointed
 from hyperkube_host.kubelet.container.pod_status import get_pod_status, running_containers
 from hyperkube_host.kubelet.events import KubeletEventRecorder
 from hyperkube_host.kubelet.housekeeping import PERIOD_SECONDS
@@ -264,8 +265,9 @@ class Kubelet:
         static = is_static(entry.pod)
         if self._services.mirrors is not None and static:
             self._services.mirrors.sync(entry)
-        if not (static or self.node.is_registered) and entry.state is PodState.PENDING:
-            # A static pod never waits: it may be the API server that the node is to register with.
+        waits_for_node = not (static or is_checkpointed(entry.pod) or self.node.is_registered)
+        if waits_for_node and entry.state is PodState.PENDING:
+            # A static or checkpointed pod never waits: it may be the API server that the node is to register with.
             self._queue.sync_pod_after(uid, REGISTRATION_POLL_SECONDS)
             return
         self._services.objects.register(entry.pod)

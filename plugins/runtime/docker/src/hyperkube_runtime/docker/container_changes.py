@@ -77,9 +77,9 @@ class ContainerChanges:
             for uid in self._uids():
                 self._tell(uid)
             for event in stream:
-                uid = ((event.get("Actor") or {}).get("Attributes") or {}).get(POD_UID_LABEL)
-                if uid:
-                    self._tell(uid)
+                labels = (event.get("Actor") or {}).get("Attributes") or {}
+                if POD_UID_LABEL in labels:
+                    self._tell(labels[POD_UID_LABEL])
         finally:
             with self._lock:
                 self._stream = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hyperkube_host.kubelet.config.bootstrap_checkpoint import BootstrapCheckpoints
 from hyperkube_host.kubelet.config.pod_sink import PodSink
 from hyperkube_host.kubelet.types.pod_update import SEEN_ANNOTATION, SOURCE_ANNOTATION
 
@@ -16,7 +17,17 @@ from hyperkube.machinery.times import format_micro_time
 class ApiSource:
     """The pods that are bound to the node; a `PodSource`."""
 
-    def __init__(self, client: Client, clock: Clock, node_name: str, sink: PodSink) -> None:
+    def __init__(
+        self,
+        client: Client,
+        clock: Clock,
+        node_name: str,
+        sink: PodSink,
+        checkpoints: BootstrapCheckpoints | None = None,
+    ) -> None:
+        """Report to `sink`; pods that are kept in `checkpoints` are reported before the API server answers."""
+        self._checkpoints = checkpoints
+        self._restored: list[Object] = []
         self._clock = clock
         self._sink = sink
         self._seen: dict[str, str] = {}
@@ -25,17 +36,33 @@ class ApiSource:
 
     def _put(self, pod: Object) -> None:
         """Pass a pod on with the annotations that tell its source, and when it was seen first."""
+        if self._checkpoints is not None:
+            self._checkpoints.keep(pod)
         seen = self._seen.setdefault(str(uid_of(pod)), format_micro_time(self._clock.now()))
         annotations = {SEEN_ANNOTATION: seen, SOURCE_ANNOTATION: "api", **annotations_of(pod)}
         self._sink.put({**pod, "metadata": {**metadata(pod), "annotations": annotations}})
 
     def _remove(self, pod: Object) -> None:
         self._seen.pop(str(uid_of(pod)), None)
+        if self._checkpoints is not None:
+            self._checkpoints.remove(pod)
         self._sink.remove(pod)
 
     def start(self) -> None:
-        """Begin to watch."""
+        """Report what was kept, then begin to watch."""
+        if self._checkpoints is not None:
+            self._restored = self._checkpoints.load()
+            for pod in self._restored:
+                self._put(pod)
+            self._informer.when_synced(self._remove_gone)
         self._informer.start()
+
+    def _remove_gone(self) -> None:
+        """Remove what was kept and is gone meanwhile."""
+        there = {uid_of(pod) for pod in self._informer.list()}
+        for pod in self._restored:
+            if uid_of(pod) not in there:
+                self._remove(pod)
 
     def ready(self) -> bool:
         """Tell whether all pods are known."""
