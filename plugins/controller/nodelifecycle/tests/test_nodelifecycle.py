@@ -3,68 +3,15 @@
 import pytest
 from hyperkube_controller.nodelifecycle import Nodelifecycle
 from hyperkube_controller.nodelifecycle.zones import zone_state
+from node_world import START, STAYS, Rig, events, evicted, failed, lease, node, pod, ready, taints
 
-from hyperkube.kinds.resources import EVENTS, LEASES, NODES, PODS
+from hyperkube.kinds.resources import LEASES, NODES, PODS
 from hyperkube.testing.contracts.controller import ControllerContract
-from hyperkube.testing.controller_rig import ControllerRig
-
-
-def node(ready="True", name="n1", labels=None, **spec):
-    conditions = [{"type": "Ready", "status": ready, "lastHeartbeatTime": "2030-01-01T00:00:00Z"}] if ready else []
-    meta = {"name": name, "labels": labels or {}}
-    return {"kind": "Node", "apiVersion": "v1", "metadata": meta, "spec": spec, "status": {"conditions": conditions}}
-
-
-def pod(name, *tolerations):
-    return {
-        "kind": "Pod",
-        "metadata": {"name": name, "namespace": "d"},
-        "spec": {"nodeName": "n1", "tolerations": [*tolerations]},
-        "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]},
-    }
-
-
-def lease(renewed, name="n1"):
-    return {"kind": "Lease", "metadata": {"name": name, "namespace": "kube-node-lease"}, "spec": {"renewTime": renewed}}
-
-
-STAYS = {"operator": "Exists"}
-
-
-class Rig(ControllerRig):
-    """A bench with nodes that stay well, since nothing is evicted where all nodes fail."""
-
-    def __init__(self, *well, **settings):
-        super().__init__(Nodelifecycle, settings=settings)
-        self.well = well
-        for name in well:
-            self.client.seed(NODES, node(name=name))
-            self.client.seed(LEASES, lease("t", name))
-
-    def advance(self, seconds):
-        """Let time pass; the nodes that are well renew their leases every ten seconds."""
-        while seconds > 0:
-            step = min(10, seconds)
-            for name in self.well:
-                spec = {"spec": {"renewTime": f"t{self.clock.monotonic()}"}}
-                self.client.patch(LEASES, name, spec, "kube-node-lease")
-            super().advance(step)
-            seconds -= step
 
 
 @pytest.fixture
 def rig():
     return Rig("well")
-
-
-def taints(rig, name="n1"):
-    listed = rig.client.get(NODES, name)["spec"].get("taints") or []
-    return {(taint["key"].partition("/")[2], taint["effect"]) for taint in listed}
-
-
-def ready(rig):
-    conditions = rig.client.get(NODES, "n1")["status"]["conditions"]
-    return next((c["status"], c.get("reason")) for c in conditions if c["type"] == "Ready")
 
 
 class TestContract(ControllerContract):
@@ -83,15 +30,17 @@ def test_a_node_that_falls_silent_is_marked_and_tainted_after_forty_seconds(rig)
     rig.advance(2)
 
     assert ready(rig) == ("Unknown", "NodeStatusUnknown")
+    assert taints(rig) == {("unreachable", "NoSchedule")}
+    rig.advance(5)
     assert taints(rig) == {("unreachable", "NoSchedule"), ("unreachable", "NoExecute")}
 
 
 def test_a_renewed_lease_is_a_sign_of_life(rig):
     rig.client.seed(NODES, node())
-    rig.client.seed(LEASES, lease("2030-01-01T00:00:00.000000Z"))
+    rig.client.seed(LEASES, lease(START))
     rig.settle()
-    for second in range(10, 120, 10):
-        rig.client.patch(LEASES, "n1", {"spec": {"renewTime": f"t{second}"}}, "kube-node-lease")
+    for _ in range(11):
+        rig.renew("n1")
         rig.advance(10)
 
     assert ready(rig)[0] == "True"
@@ -142,7 +91,7 @@ def test_pods_of_a_node_that_has_said_nothing_yet_stay_ready_for_its_grace(rig):
     assert rig.client.get(PODS, "p", "d")["status"]["conditions"][0]["status"] == "False"
 
 
-def test_pods_of_a_node_that_says_it_is_not_ready_are_its_kubelets_to_judge(rig):
+def test_pods_that_were_on_a_node_before_it_said_that_it_is_not_ready_are_its_kubelets_to_judge(rig):
     rig.client.seed(NODES, node("False"))
     rig.client.seed(PODS, pod("p", STAYS))
     rig.settle()
@@ -166,26 +115,6 @@ def test_a_cordoned_node_is_tainted(rig):
     rig.settle()
 
     assert taints(rig) == {("mine", "NoSchedule"), ("unschedulable", "NoSchedule")}
-
-
-def events(rig):
-    rig.plugins[0]._recorder.flush()
-    return [(event["reason"], event["message"]) for event in rig.client.objects(EVENTS)]
-
-
-def evicted(rig):
-    """Return the nodes that are tainted so that their pods go."""
-    listed = rig.client.objects(NODES)
-    return [
-        each["metadata"]["name"]
-        for each in listed
-        if any(effect == "NoExecute" for _, effect in taints(rig, each["metadata"]["name"]))
-    ]
-
-
-def failed(*names, zone="", status="False"):
-    labels = {"topology.kubernetes.io/zone": zone} if zone else {}
-    return [node(status, name=name, labels=labels) for name in names]
 
 
 def test_nodes_that_come_and_go_are_told_of(rig):

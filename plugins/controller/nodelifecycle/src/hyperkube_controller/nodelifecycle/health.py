@@ -26,10 +26,12 @@ _EVICTING = frozenset({taints.NOT_READY, taints.UNREACHABLE})
 
 
 def silenced(node: Object, now: datetime) -> Object | None:
-    """Return the status of a node that was not heard of for too long, or None when it says so already."""
+    """Return the status of a node that was not heard of for too long, or None when it is said to be Unknown already."""
     status = node.get("status") or {}
+    ready = condition(status, "Ready")
+    if ready is not None and ready.get("status") == "Unknown":
+        return None
     conditions = list(status.get("conditions") or [])
-    changed = False
     for kind in _WATCHED:
         found = condition(status, kind)
         if found is None:
@@ -42,7 +44,6 @@ def silenced(node: Object, now: datetime) -> Object | None:
                 "lastHeartbeatTime": created,
                 "lastTransitionTime": format_time(now),
             })  # fmt: skip
-            changed = True
         elif found["status"] != "Unknown":
             said = {
                 "status": "Unknown",
@@ -51,8 +52,7 @@ def silenced(node: Object, now: datetime) -> Object | None:
                 "lastTransitionTime": format_time(now),
             }
             conditions[conditions.index(found)] = {**found, **said}
-            changed = True
-    return {**status, "conditions": conditions} if changed else None
+    return {**status, "conditions": conditions}
 
 
 def is_evicting(node: Object) -> bool:
@@ -67,7 +67,8 @@ def wanted_taints(node: Object, now: datetime, *, evict: bool) -> list[Object]:
     Args:
         node: the node.
         now: what new taints are stamped with.
-        evict: whether one that is not ready may have the taint that evicts its pods.
+        evict: whether one that is not ready may have the taint that evicts its pods; one without a Ready condition
+            keeps what it has of them then.
     """
     present: list[Object] = (node.get("spec") or {}).get("taints") or []
     status = node.get("status") or {}
@@ -80,6 +81,8 @@ def wanted_taints(node: Object, now: datetime, *, evict: bool) -> list[Object]:
                 wanted.append((key, taints.NO_EXECUTE))
     if (node.get("spec") or {}).get("unschedulable"):
         wanted.append((taints.UNSCHEDULABLE, taints.NO_SCHEDULE))
+    if evict and condition(status, "Ready") is None:
+        wanted += [(taint["key"], taint["effect"]) for taint in present if taint.get("effect") == taints.NO_EXECUTE]
     kept = [taint for taint in present if not _is_managed(taint) or (taint.get("key"), taint.get("effect")) in wanted]
     have = {(taint.get("key"), taint.get("effect")) for taint in kept}
     stamp = format_time(now)

@@ -7,6 +7,7 @@ Source: kubernetes ``pkg/controller/nodelifecycle/node_lifecycle_controller.go``
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import field
 from enum import Enum
 
@@ -104,6 +105,7 @@ class ZoneEvictions:
         self._zones: dict[str, _Zone] = {}
         self._zone_of: dict[str, str] = {}
         self._granted: set[str] = set()
+        self._held: dict[str, float] = {}
 
     @property
     def is_stopped(self) -> bool:
@@ -127,7 +129,7 @@ class ZoneEvictions:
 
     def drop(self, name: str) -> None:
         """Forget a node."""
-        self._granted.discard(name)
+        self.done(name)
         zone = self._zones.get(self._zone_of.pop(name, ""))
         if zone is not None:
             zone.drop(name)
@@ -139,6 +141,8 @@ class ZoneEvictions:
         rate of each is that of its state.
         """
         live = {key: zone for key, zone in self._zones.items() if zone.nodes}
+        for key in self._zones.keys() - live.keys():
+            self._zones[key].state = ZoneState.INITIAL
         threshold = self._rates.unhealthy_threshold
         new = {key: zone_state(zone.ready, len(zone.nodes) - zone.ready, threshold) for key, zone in live.items()}
         full = ZoneState.FULL_DISRUPTION
@@ -166,6 +170,14 @@ class ZoneEvictions:
             return self._rates.primary
         return self._rates.secondary if len(zone.nodes) > self._rates.large_size else 0.0
 
+    def sizes(self) -> Mapping[str, tuple[int, int]]:
+        """Return for each zone that ever had a node how many count, and how many of those are ready."""
+        return {key: (len(zone.nodes), zone.ready) for key, zone in self._zones.items()}
+
+    def hold(self, name: str, until: float) -> None:
+        """Let a node that fell silent keep its pods until then: others may be about to fall silent with it."""
+        self._held[name] = until
+
     def wait(self, name: str, now: float) -> float | None:
         """Return in how many seconds a node may be emptied: 0 for now, None for not in this state of its zone.
 
@@ -174,6 +186,9 @@ class ZoneEvictions:
         zone = self._zones[self._zone_of[name]]
         if name in self._granted:
             return 0.0
+        held = self._held.get(name, now) - now
+        if held > 0:
+            return held
         if self.is_stopped or not zone.rate:
             return None
         if now < zone.next_at:
@@ -185,3 +200,4 @@ class ZoneEvictions:
     def done(self, name: str) -> None:
         """Note that a node is tainted, or needs no taint any more."""
         self._granted.discard(name)
+        self._held.pop(name, None)
