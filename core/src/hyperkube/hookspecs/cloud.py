@@ -23,6 +23,14 @@ class CloudFailed(HyperkubeError):
     """The cloud refused this one thing; it is tried again, and shown as an event."""
 
 
+class RetryLater(CloudFailed):
+    """The cloud is still at work on this one thing, which is to be asked for again in `retry_after` seconds."""
+
+    def __init__(self, message: str, retry_after: float) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
 class CloudUnavailable(CloudFailed):
     """The cloud cannot be reached, or is out of order: other calls would fail as well."""
 
