@@ -1,82 +1,25 @@
 """Pods whose devices are tainted: who goes and when, who stays, and what is told.
 
 Source of the cases: kubernetes ``pkg/controller/devicetainteviction/device_taint_eviction_test.go``; those about
-DeviceTaintRules are left out.
+DeviceTaintRules stand in ``test_rules.py``, those about claims of pod groups are left out: they wait for their gate.
 """
 
 from dataclasses import replace
 
 import pytest
+from device_world import GONE, STAYS, World, claim, pod, rslice, taint, tolerating
 from hyperkube_controller.device_taint_eviction import GATE, DeviceTaintEviction
 
-from hyperkube.kinds.resources import EVENTS, PODS, RESOURCE_CLAIMS, RESOURCE_SLICES
-from hyperkube.machinery.times import format_time
+from hyperkube.kinds.resources import PODS, RESOURCE_CLAIMS, RESOURCE_SLICES
+from hyperkube.machinery.errors import InternalError, NotFound
 from hyperkube.testing.contracts.controller import ControllerContract
-from hyperkube.testing.controller_rig import ControllerRig
-
-EXISTS = {"operator": "Exists", "effect": "NoExecute"}
-GONE, STAYS = "gone", "stays"
 
 
-class World:
-    """A rig whose clock stands at the time when the taints came."""
-
-    def __init__(self, plugin=DeviceTaintEviction, *, slices=(), claims=(), pods=()):
-        self.rig = ControllerRig(plugin)
-        self.client = self.rig.client
-        self.client.seed(RESOURCE_SLICES, *slices)
-        self.client.seed(RESOURCE_CLAIMS, *claims)
-        self.client.seed(PODS, *pods)
-        self.rig.settle()
-
-    def pods(self):
-        return [GONE if each["metadata"].get("deletionTimestamp") else STAYS for each in self.client.objects(PODS)]
-
-    def told(self):
-        self.rig.plugins[0]._recorder.flush()
-        return [each.get("message") or each.get("note") for each in self.client.objects(EVENTS)]
-
-    def after(self, seconds):
-        self.rig.clock.advance(seconds)
-        self.rig.settle()
-        return self.pods()
-
-
-def taint(key="k", *, after=0, effect="NoExecute"):
-    rig = ControllerRig(DeviceTaintEviction)
-    rig.clock.advance(after)
-    return {"key": key, "value": "v", "effect": effect, "timeAdded": format_time(rig.clock.now())}
-
-
-def rslice(*taints, name="s", generation=1, device="d"):
-    devices = [{"name": device, **({"taints": list(taints)} if taints else {})}, {"name": "other"}]
-    spec = {"driver": "a", "nodeName": "n", "pool": {"name": "n", "generation": generation}, "devices": devices}
-    return {"metadata": {"name": name}, "spec": spec}
-
-
-def claim(*tolerations, name="c", device="d", users=("uid",), owner="uid", allocated=True):
-    row = {"request": "r", "driver": "a", "pool": "n", "device": device, "tolerations": list(tolerations)}
-    status = {"reservedFor": [{"resource": "pods", "name": "p", "uid": uid} for uid in users]}
-    if allocated:
-        status["allocation"] = {"devices": {"results": [row]}}
-    meta = {"name": name, "namespace": "default", "uid": name}
-    meta["ownerReferences"] = [{"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": owner, "controller": True}]
-    return {"metadata": meta, "spec": {}, "status": status}
-
-
-def pod(*names, node="n", template=False, made="c", **meta):
-    rows = [{"name": name, "resourceClaimName": name} for name in names or ("c",)]
-    status = {}
-    if template:
-        rows = [{"name": "t", "resourceClaimTemplateName": "x"}]
-        status = {"resourceClaimStatuses": [{"name": "t", **({"resourceClaimName": made} if made else {})}]}
-    spec = {"resourceClaims": rows, **({"nodeName": node} if node else {})}
-    meta = {"name": "p", "namespace": "default", "uid": "uid", "finalizers": ["x/y"], **meta}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec, "status": status}
-
-
-def tolerating(seconds=None, **words):
-    return {**EXISTS, **({} if seconds is None else {"tolerationSeconds": seconds}), **words}
+def pod_with_extended():
+    """Return a pod that lists no claim, and has one for its extended resources."""
+    made = pod()
+    made["spec"]["resourceClaims"] = []
+    return {**made, "status": {"extendedResourceClaimStatus": {"resourceClaimName": "c"}}}
 
 
 EVICTED = {
@@ -90,6 +33,17 @@ EVICTED = {
     "a claim that another pod uses": (rslice(taint()), [claim(users=("u2",))], pod(), STAYS),
     "a claim that is not allocated": (rslice(taint()), [claim(allocated=False)], pod(), STAYS),
     "no claim": (rslice(taint()), [], pod(), STAYS),
+    "a claim for extended resources": (rslice(taint()), [claim()], pod_with_extended(), GONE),
+    "another pod's claim for extended resources": (rslice(taint()), [claim(owner="u2")], pod_with_extended(), STAYS),
+    "a template whose claim is not made yet": (rslice(taint()), [claim()], pod(template=True, told=False), STAYS),
+    "a taint of no effect": (rslice(taint(effect="None")), [claim()], pod(), STAYS),
+    "a taint of an effect that is not known": (rslice(taint(effect="unknown-effect")), [claim()], pod(), STAYS),
+    "a toleration without operator and key": (
+        rslice(taint()),
+        [claim({"effect": "NoExecute", "value": "v"})],
+        pod(),
+        STAYS,
+    ),
     "a pod without a node": (rslice(taint()), [claim()], pod(node=""), STAYS),
     "the second of two claims": (
         rslice(taint()),
@@ -223,6 +177,125 @@ def test_a_pod_that_was_replaced_stays():
     world.client.seed(PODS, pod(uid="u2"))
 
     assert world.after(100) == [STAYS]
+
+
+def changed(world, resource, new, namespace=""):
+    stored = world.client.get(resource, new["metadata"]["name"], namespace)
+    kept = {**stored["metadata"], "ownerReferences": new["metadata"].get("ownerReferences", [])}
+    world.client.update(resource, {**new, "metadata": kept}, namespace)
+    if "status" in new:
+        current = world.client.get(resource, new["metadata"]["name"], namespace)
+        world.client.update(resource, {**current, "status": new["status"]}, namespace, subresource="status")
+    world.rig.settle()
+
+
+CANCELLED = {
+    "the taint goes": lambda world: changed(world, RESOURCE_SLICES, rslice()),
+    "the effect becomes less": lambda world: changed(world, RESOURCE_SLICES, rslice(taint(effect="NoSchedule"))),
+    "the slice goes": lambda world: world.client.delete(RESOURCE_SLICES, "s"),
+    "the claim is deallocated": lambda world: changed(world, RESOURCE_CLAIMS, claim(allocated=False), "default"),
+    "the claim goes": lambda world: world.client.delete(RESOURCE_CLAIMS, "c", "default"),
+    "the claim is another's": lambda world: changed(world, RESOURCE_CLAIMS, claim(owner="u2"), "default"),
+}
+
+
+@pytest.mark.parametrize("change", CANCELLED.values(), ids=CANCELLED)
+def test_what_cancels_an_eviction_is_told(change):
+    world = World(slices=[rslice(taint())], claims=[claim(tolerating(60))], pods=[pod(template=True)])
+    change(world)
+    world.rig.settle()
+
+    assert world.told() == ["Cancelling deletion"]
+    assert world.after(600) == [STAYS]
+    assert world.counted() == (0, 0)
+
+
+def test_a_pod_that_goes_by_itself_is_not_told_of():
+    world = World(slices=[rslice(taint())], claims=[claim(tolerating(60))], pods=[pod(finalizers=[])])
+    world.client.delete(PODS, "p", "default", options={"gracePeriodSeconds": 0})
+    world.after(600)
+
+    assert world.told() == []
+    assert world.counted() == (0, 0)
+
+
+def test_a_taint_that_comes_again_evicts_again():
+    world = World(slices=[rslice(taint())], claims=[claim(tolerating(60))], pods=[pod()])
+    world.client.delete(RESOURCE_SLICES, "s")
+    world.rig.settle()
+    world.client.seed(RESOURCE_SLICES, rslice(taint()))
+
+    assert world.after(61) == [GONE]
+    assert world.told() == ["Cancelling deletion", "Marking for deletion"]
+
+
+def test_another_taint_that_is_not_tolerated_counts_at_once():
+    tolerated = tolerating(3600, operator="Equal", key="k", value="v")
+    world = World(slices=[rslice(taint())], claims=[claim(tolerated)], pods=[pod(template=True)])
+    before = world.pods()
+    changed(world, RESOURCE_SLICES, rslice({**taint(), "value": "other"}))
+
+    assert (before, world.pods()) == ([STAYS], [GONE])
+    assert world.told() == ["Marking for deletion"]
+
+
+def test_changes_of_no_matter_evict_once():
+    world = World(slices=[rslice(taint())], claims=[claim(tolerating(60))], pods=[pod()])
+    extended = rslice(taint())
+    extended["spec"]["devices"].append({"name": "more", "taints": [taint()]})
+    changed(world, RESOURCE_SLICES, extended)
+    world.client.patch(RESOURCE_CLAIMS, "c", {"metadata": {"labels": {"x": "y"}}}, "default")
+    world.client.patch(PODS, "p", {"metadata": {"labels": {"x": "y"}}}, "default")
+
+    assert world.after(61) == [GONE]
+    assert world.told() == ["Marking for deletion"]
+
+
+@pytest.mark.parametrize("late", ["pod", "claim", "extended"])
+def test_what_belongs_to_the_pod_only_after_a_change_evicts_it_then(late):
+    """The pod was another's with the name, the claim another pod's, or the pod's extended resources came later."""
+    before = {"pod": pod(uid="u2", finalizers=[]), "claim": pod(template=True), "extended": pod(made="", template=True)}
+    owner = "u2" if late == "claim" else "uid"
+    world = World(slices=[rslice(taint())], claims=[claim(owner=owner)], pods=[before[late]])
+    waiting = world.pods()
+    if late == "pod":
+        world.client.delete(PODS, "p", "default", options={"gracePeriodSeconds": 0})
+        world.client.seed(PODS, pod())
+    elif late == "claim":
+        changed(world, RESOURCE_CLAIMS, claim(), "default")
+    else:
+        world.client.patch(PODS, "p", {"status": pod_with_extended()["status"]}, "default", subresource="status")
+    world.rig.settle()
+
+    assert (waiting, world.pods()) == ([STAYS], [GONE])
+
+
+def test_a_pod_that_is_gone_when_it_is_to_go_is_not_told_of():
+    world = World(slices=[rslice(taint())], claims=[claim(tolerating(60))], pods=[pod()])
+    world.client.fail_next("get", "pods", NotFound("gone"))
+    world.after(61)
+
+    assert world.told() == []
+    assert world.counted() == (0, 0)
+
+
+def test_an_eviction_that_failed_is_tried_again():
+    world = World(slices=[rslice(taint())], claims=[claim(tolerating(60))], pods=[pod()])
+    world.client.fail_next("get", "pods", InternalError("fake error"))
+    world.rig.clock.advance(60)
+    world.rig.settle()
+
+    assert world.pods() == [GONE]
+    assert world.told() == ["Marking for deletion"]
+    assert world.counted() == (1, pytest.approx(0.05, abs=0.1))
+
+
+@pytest.mark.parametrize("late", [0, 3])
+def test_deletions_and_how_late_they_are_are_counted(late):
+    world = World(slices=[rslice(taint())], claims=[claim(tolerating(60))], pods=[pod()])
+    world.after(60 + late)
+
+    assert world.counted() == (1, pytest.approx(late, abs=0.1))
 
 
 def test_users_that_are_no_pods_are_left_alone():

@@ -3,25 +3,16 @@
 Source of the cases: kubernetes ``pkg/controller/devicetainteviction/device_taint_eviction_test.go``.
 """
 
-import importlib.util
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
+from device_world import GONE, STAYS, World, claim, pod, rslice, taint, tolerating
 from hyperkube_controller.device_taint_eviction import RULES_GATE, DeviceTaintEviction
 from hyperkube_controller.device_taint_eviction.rules import RuleCounts, seconds_left, with_condition
 
 from hyperkube.kinds.device_taints import selects
 from hyperkube.kinds.resources import DEVICE_TAINT_RULES, PODS
 from hyperkube.machinery.times import format_time, parse_time
-
-_spec = importlib.util.spec_from_file_location("evictions", Path(__file__).with_name("test_device_taint_eviction.py"))
-assert _spec is not None
-assert _spec.loader is not None
-_world = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(_world)
-GONE, STAYS, World = _world.GONE, _world.STAYS, _world.World
-claim, pod, rslice, taint, tolerating = _world.claim, _world.pod, _world.rslice, _world.taint, _world.tolerating
 
 
 class On(DeviceTaintEviction):
@@ -114,6 +105,75 @@ def test_the_status_follows_the_evictions():
     assert pending == ("EvictionInProgress", "True", "PodsPendingEviction", "1 pod needs to be evicted in 1 namespace.")
     text = "1 pod evicted since starting the controller."
     assert told(found) == ("EvictionInProgress", "False", "Completed", text)
+
+
+def other(name, namespace="default"):
+    """Return another pod with a claim for another device."""
+    shared = claim(name=f"c-{name}", device="other", users=(f"u-{name}",), owner=f"u-{name}")
+    shared["metadata"]["namespace"] = namespace
+    shared["status"]["reservedFor"][0]["name"] = name
+    made = pod(f"c-{name}", name=name, uid=f"u-{name}", namespace=namespace)
+    return shared, made
+
+
+@pytest.mark.parametrize(("namespace", "places"), [("default", "1 namespace"), ("elsewhere", "2 different namespaces")])
+@pytest.mark.parametrize("effect", ["NoExecute", "None"])
+def test_pods_are_counted_by_their_namespaces(effect, namespace, places):
+    second, user = other("p2", namespace)
+    tolerant = claim(tolerating(60))
+    second["status"]["allocation"]["devices"]["results"][0]["tolerations"] = [tolerating(60)]
+    found = World(On, claims=[tolerant, second], pods=[pod(), user])
+    found.client.seed(DEVICE_TAINT_RULES, rule(effect=effect))
+    found.rig.settle()
+    said = told(found)[2:]
+    left = found.after(61)
+
+    if effect == "None":
+        assert said == ("NoEffect", f"0 published devices selected. 2 allocated devices selected. {WOULD}".format(
+            "2 pods", places))  # fmt: skip
+        assert left == [STAYS, STAYS]
+    else:
+        assert said == ("PodsPendingEviction", f"2 pods need to be evicted in {places}.")
+        assert left == [GONE, GONE]
+
+
+def test_a_pod_with_two_claims_of_a_rule_counts_once():
+    second, _ = other("p2")
+    second["status"]["reservedFor"].append({"resource": "pods", "name": "p", "uid": "uid"})
+    found = World(On, slices=[rslice()], claims=[claim(), second], pods=[pod("c", "c-p2")])
+    found.client.seed(DEVICE_TAINT_RULES, rule())
+    found.rig.settle()
+    found.after(11)
+
+    assert found.pods() == [GONE]
+    assert told(found)[2:] == ("Completed", "1 pod evicted since starting the controller.")
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_an_eviction_counts_for_each_rule_that_would_have_caused_it(order):
+    """The second rule's taint begins later; in either order the first one evicts."""
+    second, _ = other("p2")
+    second["status"]["reservedFor"].append({"resource": "pods", "name": "p", "uid": "uid"})
+    found = World(On, slices=[rslice()], claims=[claim(), second], pods=[pod("c", "c-p2")])
+    rules = [rule("one", device="d"), rule("two", device="other", after=40)]
+    found.client.seed(DEVICE_TAINT_RULES, *(rules[index] for index in order))
+    found.rig.settle()
+    gone = found.pods()
+    found.after(11)
+    found.after(60)
+
+    assert gone == [GONE]
+    text = "1 pod evicted since starting the controller."
+    assert [told(found, name)[2:] for name in ("one", "two")] == [("Completed", text)] * 2
+    assert found.told() == ["Marking for deletion"]
+
+
+def test_a_rule_that_is_gone_is_not_counted_for_any_more():
+    found = world(rule(), claims=[claim()])
+    found.client.delete(DEVICE_TAINT_RULES, "rule")
+    found.rig.settle()
+
+    assert found.rig.plugins[0]._evicted == {}
 
 
 def test_with_the_gate_off_rules_do_nothing():

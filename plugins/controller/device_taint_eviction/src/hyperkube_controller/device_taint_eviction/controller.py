@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
+from hyperkube_controller.device_taint_eviction.metrics import EvictionMetrics
 from hyperkube_controller.device_taint_eviction.rules import (
     NO_EFFECT,
     NO_EXECUTE,
@@ -62,13 +63,20 @@ class Eviction:
 
 
 def claim_names(pod: Object) -> Iterator[tuple[str, bool]]:
-    """Yield the claims that a pod lists, and whether each was generated for it."""
+    """Yield the claims that a pod lists or has for extended resources, and whether each was generated for it."""
     made = {row["name"]: row.get("resourceClaimName") for row in status_of(pod).get("resourceClaimStatuses") or ()}
     for entry in spec_of(pod).get("resourceClaims") or ():
         generated = not entry.get("resourceClaimName")
         name = made.get(entry["name"]) if generated else entry["resourceClaimName"]
         if name:
             yield str(name), generated
+    if extended := extended_claim_of(pod):
+        yield extended, True
+
+
+def extended_claim_of(pod: Object) -> str:
+    """Return the claim that was made for the pod's extended resources, empty without one."""
+    return str((status_of(pod).get("extendedResourceClaimStatus") or {}).get("resourceClaimName") or "")
 
 
 def results_of(claim: Object) -> list[Object]:
@@ -118,6 +126,8 @@ class DeviceTaintEviction(Plugin):
         self._recorder = EventRecorder(self.client, context.clock, "device-taint-eviction")
         self._marked: dict[str, str] = {}
         self._tainted: set[str] = set()
+        self._metrics = EvictionMetrics()
+        self._metrics.register(context)
         self._pods = self.informers.informer(PODS)
         self._claims = self.informers.informer(RESOURCE_CLAIMS)
         self._slices = self.informers.informer(RESOURCE_SLICES)
@@ -153,12 +163,12 @@ class DeviceTaintEviction(Plugin):
                 self._enqueue_users(claim)
 
     def _pod_changed(self, old: Object, new: Object) -> None:
-        claims = [status_of(pod).get("resourceClaimStatuses") for pod in (old, new)]
+        claims = [(status_of(pod).get("resourceClaimStatuses"), extended_claim_of(pod)) for pod in (old, new)]
         if spec_of(old).get("nodeName") != spec_of(new).get("nodeName") or claims[0] != claims[1]:
             self._loop.enqueue(new)
 
     def _claim_changed(self, old: Object, new: Object) -> None:
-        if old.get("status") != new.get("status"):
+        if old.get("status") != new.get("status") or controller_of(old) != controller_of(new):
             self._enqueue_users(old)
             self._enqueue_users(new)
 
@@ -204,6 +214,7 @@ class DeviceTaintEviction(Plugin):
         if left > 0:
             return left
         if self._evict(pod):
+            self._metrics.deleted((self.context.clock.now() - eviction.when).total_seconds())
             self._count(eviction.rules)
         self._marked.pop(key, None)
         return None
