@@ -9,6 +9,7 @@ Source: kubernetes ``pkg/controller/storageversionmigrator``.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import timedelta
 
 from hyperkube.client.discovery import ApiResource, discover
 from hyperkube.client.reconcile import NotYet, ReconcileLoop
@@ -16,9 +17,20 @@ from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds.conditions import condition, is_true, with_condition
 from hyperkube.kinds.resources import CUSTOM_RESOURCE_DEFINITIONS
-from hyperkube.machinery.errors import ApiError, Conflict, NotFound, TooManyRequests
+from hyperkube.machinery.errors import (
+    ApiError,
+    Conflict,
+    Expired,
+    InternalError,
+    NotFound,
+    ServerTimeout,
+    ServiceUnavailable,
+    Timeout,
+    TooManyRequests,
+)
 from hyperkube.machinery.groups import GroupResource, GroupVersionResource
 from hyperkube.machinery.objects import Object, metadata, name_of, namespace_of
+from hyperkube.machinery.times import parse_time
 from hyperkube.plugin import Plugin
 
 STORAGE_VERSION_MIGRATIONS = GroupVersionResource("storagemigration.k8s.io", "v1beta1", "storageversionmigrations")
@@ -28,7 +40,11 @@ WORKERS = 5
 PAGE = 500
 _SUCCESS_REASON, _FAILURE_REASON = "StorageVersionMigrationSucceeded", "StorageVersionMigrationFailed"
 _NOT_SERVED = "resource does not exist in discovery"
+_NOT_MIGRATABLE = "resource is not migratable"
 _UNHANDLED = "migration encountered unhandled error"
+_RETRIABLE = (Expired, InternalError, ServerTimeout, ServiceUnavailable, Timeout, TooManyRequests)
+_DISCOVERY_LAG = timedelta(minutes=1)
+"""For how long after a migration was made its resource may be missing from discovery."""
 
 
 def resource_of(migration: Object) -> GroupResource:
@@ -55,6 +71,18 @@ def to_promote(migrations: Iterable[Object]) -> Object | None:
         return None
     waiting = [each for each in listed if not is_terminal(each)]
     return min(waiting, key=lambda each: (metadata(each).get("creationTimestamp") or "", name_of(each)), default=None)
+
+
+def is_newer(version: str, than: str) -> bool:
+    """Compare two resource versions.
+
+    Raises:
+        ValueError: one of them is no positive decimal number.
+    """
+    for each in (version, than):
+        if not (each.isascii() and each.isdigit()) or each.startswith("0"):
+            raise ValueError(f"resource version is not well formed: {each}")
+    return int(version) > int(than)
 
 
 class StorageVersionMigrator(Plugin):
@@ -119,29 +147,45 @@ class StorageVersionMigrator(Plugin):
         """Write all objects anew that are there when it begins; those that come later are stored as they should be."""
         served = self._served(resource_of(migration))
         if served is None:
+            made = metadata(migration).get("creationTimestamp")
+            if made and parse_time(made) + _DISCOVERY_LAG > self.context.clock.now():
+                raise NotYet(_NOT_SERVED)
             self._say(migration, FAILED, "True", _FAILURE_REASON, _NOT_SERVED)
             return
-        if not (migration.get("status") or {}).get("resourceVersion"):
-            version = self.client.list(served.gvr, limit=1).resource_version
-            status = {**(migration.get("status") or {}), "resourceVersion": version}
-            self.client.update(STORAGE_VERSION_MIGRATIONS, {**migration, "status": status}, subresource="status")
-            return  # the update comes back as the next key
+        if not served.verbs >= {"list", "patch"}:
+            self._say(migration, FAILED, "True", _FAILURE_REASON, _NOT_MIGRATABLE)
+            return
         try:
-            self._migrate(served.gvr)
-        except TooManyRequests as error:
+            checkpoint = (migration.get("status") or {}).get("resourceVersion")
+            if not checkpoint:
+                self._set_checkpoint(migration, served.gvr)
+                return  # the update comes back as the next key
+            self._migrate(served.gvr, checkpoint)
+        except _RETRIABLE as error:
             raise NotYet(str(error)) from error
-        except ApiError as error:
+        except (ApiError, ValueError) as error:
             self.context.logger.warning("migration %r: %s", name_of(migration), error)
-            self._say(migration, FAILED, "True", _FAILURE_REASON, _UNHANDLED)
+            self._say(migration, FAILED, "True", _FAILURE_REASON, f"{_UNHANDLED}: {error}")
             return
         self._say(migration, SUCCEEDED, "True", _SUCCESS_REASON, "")
 
-    def _migrate(self, resource: GroupVersionResource) -> None:
+    def _set_checkpoint(self, migration: Object, resource: GroupVersionResource) -> None:
+        """Note the resource version from which on objects are stored as they should be."""
+        version = self.client.list(resource, limit=1).resource_version
+        is_newer(version, version)
+        status = {**(migration.get("status") or {}), "resourceVersion": version}
+        try:
+            self.client.update(STORAGE_VERSION_MIGRATIONS, {**migration, "status": status}, subresource="status")
+        except (Conflict, NotFound) as error:
+            raise NotYet(str(error)) from error
+
+    def _migrate(self, resource: GroupVersionResource, checkpoint: str) -> None:
         token = ""
         while True:
             page = self.client.list(resource, limit=PAGE, continue_token=token)
             for obj in page.items:
-                self._rewrite(resource, obj)
+                if not is_newer(metadata(obj)["resourceVersion"], checkpoint):
+                    self._rewrite(resource, obj)
             token = page.continue_token
             if not token:
                 return
@@ -157,9 +201,8 @@ class StorageVersionMigrator(Plugin):
             self.context.logger.debug("%s %r was written or deleted meanwhile", resource.resource, name_of(obj))
 
     def _served(self, resource: GroupResource) -> ApiResource | None:
-        wanted = {"list", "patch"}
-        rows = discover(self.client).resources
-        return next((row for row in rows if row.gvr.group_resource == resource and wanted <= row.verbs), None)
+        rows = [row for row in discover(self.client).resources if row.gvr.group_resource == resource]
+        return next((row for row in rows if row.verbs >= {"list", "patch"}), next(iter(rows), None))
 
     def _say(self, migration: Object, kind: str, status: str, reason: str, message: str) -> None:
         said = {"type": kind, "status": status, "reason": reason, "message": message}
