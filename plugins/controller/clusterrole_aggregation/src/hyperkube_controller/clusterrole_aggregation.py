@@ -13,6 +13,7 @@ from hyperkube.client.reconcile import ReconcileLoop
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds.resources import CLUSTER_ROLES
+from hyperkube.machinery.errors import UnsupportedMediaType
 from hyperkube.machinery.labels import from_label_selector
 from hyperkube.machinery.objects import Object, labels_of, name_of
 from hyperkube.plugin import Plugin
@@ -22,9 +23,9 @@ FIELD_MANAGER = "clusterrole-aggregation-controller"
 
 def decide(role: Object, all_roles: Iterable[Object]) -> list[Object] | None:
     """Return the rules of the roles that an aggregated role selects, in order of names; None where it has them."""
-    selectors = (role.get("aggregationRule") or {}).get("clusterRoleSelectors")
-    if not selectors:
+    if role.get("aggregationRule") is None:
         return None
+    selectors = role["aggregationRule"].get("clusterRoleSelectors") or ()
     others = sorted((other for other in all_roles if name_of(other) != name_of(role)), key=name_of)
     rules: list[Object] = []
     for selector in map(from_label_selector, selectors):
@@ -45,7 +46,7 @@ class ClusterroleAggregation(Plugin):
 
         def changed(_role: Object) -> None:
             for role in self._roles.list():
-                if role.get("aggregationRule"):
+                if role.get("aggregationRule") is not None:
                     self._loop.enqueue(role)
 
         self._roles.add_handler(changed, lambda _old, new: changed(new), changed)
@@ -56,7 +57,14 @@ class ClusterroleAggregation(Plugin):
         if role is not None:
             rules = decide(role, self._roles.list())
             if rules is not None:
-                self._apply(name, rules)
+                self._write(role, rules)
+
+    def _write(self, role: Object, rules: list[Object]) -> None:
+        """Apply the rules; where the server knows no apply, update the role."""
+        try:
+            self._apply(name_of(role), rules)
+        except UnsupportedMediaType:
+            self.client.update(CLUSTER_ROLES, {**role, "rules": rules})
 
     def _apply(self, name: str, rules: list[Object]) -> None:
         """Apply the rules, of which this controller is the manager; nothing else of the role is touched."""
