@@ -1,11 +1,12 @@
 """root-ca-cert-publisher: pods verify the API server with a config map that is in every namespace.
 
 It is called ``kube-root-ca.crt``, and holds what `hyperkube_lib.root_certificates` says.
-Source: kubernetes ``pkg/controller/certificates/rootcacertpublisher/publisher.go``.
+Source: kubernetes ``pkg/controller/certificates/rootcacertpublisher``, its ``publisher.go`` and ``metrics.go``.
 """
 
 from __future__ import annotations
 
+from hyperkube_lib.controller_metrics import ControllerMetrics
 from hyperkube_lib.root_certificates import RootCertificateSettings, root_certificate
 
 from hyperkube.client.actions import Action, Create, Update, perform
@@ -13,7 +14,8 @@ from hyperkube.client.reconcile import ReconcileLoop
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds.resources import CONFIG_MAPS, NAMESPACES
-from hyperkube.machinery.errors import AlreadyExists
+from hyperkube.machinery.errors import AlreadyExists, ApiError, HyperkubeError
+from hyperkube.machinery.metric_families import Counter, Histogram, growing
 from hyperkube.machinery.objects import Object, annotations_of, is_being_deleted, metadata, name_of, namespace_of
 from hyperkube.plugin import Plugin
 
@@ -42,6 +44,24 @@ def decide(namespace: Object, present: Object | None, certificate: str) -> list[
     return [Update(CONFIG_MAPS, {**present, "metadata": meta, "data": {KEY: certificate}})]
 
 
+class PublisherMetrics(ControllerMetrics):
+    """How syncs of namespaces ended, by HTTP code, and how long they took; thread-safe."""
+
+    def __init__(self) -> None:
+        told = "Number of namespace syncs happened in root ca cert publisher."
+        self._syncs = Counter("root_ca_cert_publisher_sync_total", told, ("code",))
+        self._seconds = Histogram(
+            "root_ca_cert_publisher_sync_duration_seconds", told, growing(0.001, 2, 15), ("code",)
+        )
+        super().__init__(self._syncs, self._seconds)
+
+    def synced(self, seconds: float, error: Exception | None) -> None:
+        """Take how a sync ended: with the code of the server's refusal, with 500 for another error, or with 200."""
+        code = "200" if error is None else str(error.status_code if isinstance(error, ApiError) else 500)
+        self.add(self._syncs, (code,))
+        self.observe(self._seconds, seconds, (code,))
+
+
 class RootCaCertPublisher(Plugin):
     """Keeps the CA's config map in every namespace."""
 
@@ -57,9 +77,11 @@ class RootCaCertPublisher(Plugin):
         if certificate is None:
             return loop
         self._certificate = certificate
+        self._metrics = PublisherMetrics()
+        self._metrics.register(self.context)
         self._namespaces = self.informers.informer(NAMESPACES)
         self._config_maps = self.informers.informer(CONFIG_MAPS)
-        self._namespaces.add_handler(loop.enqueue)
+        self._namespaces.add_handler(loop.enqueue, loop.enqueue_update)
 
         def changed(config_map: Object) -> None:
             if name_of(config_map) == NAME:
@@ -69,6 +91,16 @@ class RootCaCertPublisher(Plugin):
         return loop
 
     def _sync(self, name: str) -> None:
+        clock = self.context.clock
+        started = clock.monotonic()
+        try:
+            self._publish(name)
+        except (HyperkubeError, OSError) as error:
+            self._metrics.synced(clock.monotonic() - started, error)
+            raise
+        self._metrics.synced(clock.monotonic() - started, None)
+
+    def _publish(self, name: str) -> None:
         namespace = self._namespaces.get("", name)
         if namespace is None:
             return
