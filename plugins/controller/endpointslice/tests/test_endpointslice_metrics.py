@@ -4,9 +4,6 @@ from hyperkube_controller.endpointslice.metrics import PREFIX, EndpointSliceMetr
 from hyperkube_controller.endpointslice.reconciler import SlicePlan
 from prometheus_client import CollectorRegistry
 
-from hyperkube.client.actions import Create, Delete, Update
-from hyperkube.kinds.resources import ENDPOINT_SLICES
-
 
 def value(metrics, name, **labels):
     registry = CollectorRegistry()
@@ -48,10 +45,11 @@ def test_a_service_that_is_planned_again_is_counted_once():
 
 def test_writes_and_syncs_are_counted():
     metrics = EndpointSliceMetrics(100)
-    writes = [Create(ENDPOINT_SLICES, {}), Update(ENDPOINT_SLICES, {}), Delete(ENDPOINT_SLICES, "a")]
 
-    metrics.written(writes, topology=False, distribution="PreferClose")
-    metrics.written(writes[:1], topology=True, distribution="")
+    for operation in ("create", "update", "delete", "create"):
+        metrics.written(operation)
+    metrics.changed(3, topology=False, distribution="PreferClose")
+    metrics.changed(1, topology=True, distribution="")
     metrics.synced("success")
 
     changed = "endpointslices_changed_per_sync_sum"

@@ -1,7 +1,15 @@
 """Ports by name, and names below headless services."""
 
 import pytest
-from hyperkube_lib.endpoints import TriggerTimeTracker, hostname_of, pod_changed, port_number, with_trigger_time
+from hyperkube_lib.endpoints import (
+    TriggerTimeTracker,
+    addresses_of,
+    has_address,
+    hostname_of,
+    pod_changed,
+    port_number,
+    with_trigger_time,
+)
 
 POD = {
     "metadata": {"name": "p", "labels": {"a": "b"}},
@@ -35,6 +43,26 @@ def test_without_a_target_the_port_itself_is_meant():
 def test_a_pod_has_a_name_below_the_service_of_its_subdomain():
     assert hostname_of(POD, {"metadata": {"name": "db"}}) == "p-0"
     assert hostname_of(POD, {"metadata": {"name": "other"}}) == ""
+
+
+@pytest.mark.parametrize(
+    ("ips", "ipv6", "written"),
+    [
+        (["10.0.0.1", "fd00:0::1", "10.0.0.2"], False, ["10.0.0.1", "10.0.0.2"]),
+        (["10.0.0.1", "fd00:0::1"], True, ["fd00::1"]),
+        (["010.0.0.001", "::ffff:10.0.0.9", "none", ""], False, ["10.0.0.1", "10.0.0.9"]),
+    ],
+)
+def test_addresses_are_written_as_go_writes_them(ips, ipv6, written):
+    assert addresses_of({"status": {"podIPs": [{"ip": ip} for ip in ips]}}, ipv6=ipv6) == written
+
+
+@pytest.mark.parametrize(
+    ("status", "listed"),
+    [({"podIP": "10.0.0.1"}, True), ({"podIPs": [{"ip": "10.0.0.1"}]}, True), ({}, False)],
+)
+def test_a_pod_without_an_address_is_not_listed(status, listed):
+    assert has_address({"status": status}, {"spec": {}}, terminating=False) is listed
 
 
 def test_only_some_changes_matter():

@@ -18,12 +18,13 @@ from hyperkube_controller.endpointslice.reconciler import (
     plan_slices,
 )
 from hyperkube_controller.endpointslice.topologycache import TopologyCache, hints_enabled
+from hyperkube_controller.endpointslice.writes import SliceWriter
 from hyperkube_lib import endpoints
 
-from hyperkube.client.actions import Action, Create, Emit, Update
+from hyperkube.client.actions import Emit
 from hyperkube.client.events import EventRecorder
 from hyperkube.client.expectations import Expectations
-from hyperkube.client.reconcile import NotYet, ReconcileLoop, namespace_is_going
+from hyperkube.client.reconcile import NotYet, ReconcileLoop
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds.conditions import is_true
@@ -31,7 +32,7 @@ from hyperkube.kinds.resources import ENDPOINT_SLICES, NODES, PODS, SERVICES
 from hyperkube.machinery.aggregate import aggregate
 from hyperkube.machinery.backoff import Backoff
 from hyperkube.machinery.errors import ApiError
-from hyperkube.machinery.objects import Object, is_being_deleted, labels_of, name_of, namespace_of, split_key
+from hyperkube.machinery.objects import Object, labels_of, name_of, namespace_of, split_key
 from hyperkube.machinery.record import Record
 from hyperkube.plugin import Plugin
 
@@ -79,6 +80,7 @@ class Endpointslice(Plugin):
         self._nodes.add_handler(self._on_node, self._on_node_update, self._on_node)
         self._metrics = EndpointSliceMetrics(self._limit)
         self._metrics.register(self.context)
+        self._writer = SliceWriter(self.client, self._own, self._metrics)
         self._recorder = EventRecorder(self.client, self.context.clock, "endpoint-slice-controller")
         return self._loop
 
@@ -131,30 +133,23 @@ class Endpointslice(Plugin):
         slices = self._own.of(key)
         plans = plan_slices(Observed(service, pods, lambda node: self._nodes.get("", node), slices, self._limit))
         events = [event for plan in plans for event in self._add_hints(key, service, plan)]
-        topology = hints_enabled(service)
-        distribution = "" if topology else trafficdist.traffic_distribution(service)
+        distribution = "" if hints_enabled(service) else trafficdist.traffic_distribution(service)
         self._metrics.planned(key, plans, distribution)
-        actions = [_stamped(action, trigger_time) for plan in plans for action in plan.actions(service)]
-        if is_being_deleted(service):
-            # The garbage collector deletes its slices; new ones would only be in its way.
-            actions = [action for action in actions if not isinstance(action, Create)]
-        try:
-            self._own.perform(self.client, key, actions)
-        except ApiError as error:
-            if not namespace_is_going(error):
-                self._report(service, str(error))
-            raise
-        self._metrics.written(actions, topology=topology, distribution=distribution)
+        failures = self._writer.write(key, service, plans, trigger_time=trigger_time, distribution=distribution)
         for event in events:
             self._recorder.event(event.about, event.type, event.reason, event.message)
-        skipped = [text for plan in plans for text in plan.skipped]
-        if skipped:
-            self._report(service, aggregate(skipped))
-            raise NotYet(skipped[0])
+        if failures.texts:
+            why = aggregate(failures.texts)
+            where = f"{namespace_of(service)}/{name_of(service)}"
+            message = f"Error updating Endpoint Slices for Service {where}: {why}"
+            self._recorder.event(service, "Warning", "FailedToUpdateEndpointSlices", message)
+            raise failures.refused or NotYet(why)
 
     def _add_hints(self, key: str, service: Object, plan: SlicePlan) -> Sequence[Emit]:
         """Give the plan the hints that the service asks for: by its annotation, or by its ``trafficDistribution``."""
         if not plan.address_type:
+            for address_type in {str(each.get("addressType")) for each in plan.delete}:
+                self._topology.forget(key, address_type)
             return ()
         if hints_enabled(service):
             self._learn_nodes()
@@ -165,17 +160,6 @@ class Endpointslice(Plugin):
         else:
             trafficdist.remove_hints(plan)
         return events
-
-    def _report(self, service: Object, why: str) -> None:
-        where = f"{namespace_of(service)}/{name_of(service)}"
-        text = f"Error updating Endpoint Slices for Service {where}: {why}"
-        self._recorder.event(service, "Warning", "FailedToUpdateEndpointSlices", text)
-
-
-def _stamped(action: Action, trigger_time: str) -> Action:
-    if isinstance(action, Create | Update):
-        return type(action)(action.resource, endpoints.with_trigger_time(action.object, trigger_time))
-    return action
 
 
 def _is_ready(node: Object) -> bool:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from hyperkube_controller.endpointslice.reconciler import SlicePlan
 from hyperkube_lib.controller_metrics import ControllerMetrics
 
-from hyperkube.client.actions import Action, Create, Delete, Update
 from hyperkube.machinery.metric_families import Histogram, growing
 
 if TYPE_CHECKING:
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 PREFIX = "endpoint_slice_controller_"
 _BUCKETS = growing(2, 2, 15)
 _CHANGED_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-_OPERATIONS = {Create: "create", Update: "update", Delete: "delete"}
 _OTHER_DISTRIBUTION = "ImplementationSpecific"
 
 
@@ -64,13 +62,14 @@ class EndpointSliceMetrics(ControllerMetrics):
             else:
                 self._distributions.pop(key, None)
 
-    def written(self, actions: Sequence[Action], *, topology: bool, distribution: str) -> None:
-        """Take the writes of a sync."""
-        kinds = [_OPERATIONS[type(action)] for action in actions if type(action) in _OPERATIONS]
-        self.observe(self._changed, len(kinds), ("Auto" if topology else "Disabled", distribution))
+    def written(self, operation: str) -> None:
+        """Count a write that was accepted: ``create``, ``update`` or ``delete``."""
         with self._lock:
-            for kind in kinds:
-                self._changes[kind] = self._changes.get(kind, 0) + 1
+            self._changes[operation] = self._changes.get(operation, 0) + 1
+
+    def changed(self, slices: int, *, topology: bool, distribution: str) -> None:
+        """Take how many slices of one address type a sync has changed."""
+        self.observe(self._changed, slices, ("Auto" if topology else "Disabled", distribution))
 
     def synced(self, result: str) -> None:
         """Count a sync: ``success``, ``stale`` or ``error``."""

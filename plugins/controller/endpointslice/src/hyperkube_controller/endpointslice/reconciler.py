@@ -14,7 +14,7 @@ from typing import Any
 
 from hyperkube_lib import endpoints
 
-from hyperkube.client.actions import Action, Create, Delete, Update
+from hyperkube.client.actions import Create, Delete, Update
 from hyperkube.kinds.pods import is_ready, spec_of
 from hyperkube.kinds.resources import ENDPOINT_SLICES
 from hyperkube.kinds.workloads import controller_reference
@@ -36,6 +36,8 @@ MAX_ENDPOINTS = 100
 _NAME_LIMIT = 253
 _RESERVED = frozenset({endpoints.SERVICE_NAME, endpoints.MANAGED_BY, endpoints.HEADLESS})
 
+SliceAction = Create | Update | Delete
+"""What is done with a slice."""
 Ports = tuple[tuple[tuple[str, Any], ...], ...]
 """The ports of a group of slices, as sorted rows."""
 
@@ -76,7 +78,7 @@ class SlicePlan:
         self.unchanged = [each for each in self.unchanged if each is not unchanged]
         self.update.append(copy_object(unchanged))
 
-    def actions(self, service: Object) -> list[Action]:
+    def actions(self, service: Object) -> list[SliceAction]:
         """Return the writes; a slice to delete is overwritten by one to create where that is possible.
 
         Slices of an earlier service of this name are not reused: the garbage collector is about to delete them.
@@ -158,19 +160,18 @@ def _wanted(observed: Observed, family: str, skipped: list[str]) -> dict[Ports, 
             where = f"{namespace_of(service)}/{name_of(service)}"
             skipped.append(f"skipping Pod {name_of(pod)} for Service {where}: Node {node_name} Not Found")
             continue
-        address = endpoints.address_of(pod, ipv6=family == "IPv6")
-        if address:
-            entry = _entry(address, pod, node, service)
+        if addresses := endpoints.addresses_of(pod, ipv6=family == "IPv6"):
+            entry = _entry(addresses, pod, node, service)
             entries[_identity(entry)] = entry
     return wanted
 
 
-def _entry(address: str, pod: Object, node: Object | None, service: Object) -> Object:
+def _entry(addresses: list[str], pod: Object, node: Object | None, service: Object) -> Object:
     serving = is_ready(pod)
     terminating = bool(metadata(pod).get("deletionTimestamp"))
     ready = endpoints.publishes_not_ready(service) or (serving and not terminating)
     entry: Object = {
-        "addresses": [address],
+        "addresses": sorted(addresses),
         "conditions": {"ready": ready, "serving": serving, "terminating": terminating},
         "targetRef": endpoints.target_of(pod),
     }
@@ -184,14 +185,22 @@ def _entry(address: str, pod: Object, node: Object | None, service: Object) -> O
 
 
 def _identity(entry: Object) -> tuple[object, ...]:
-    """Return what makes two entries the same endpoint; everything else of it may change in place."""
+    """Return what makes two entries the same endpoint; everything else of it may change in place.
+
+    The uid is none of it: a pod that was made again under its name and address is the same endpoint.
+    """
     target = entry.get("targetRef") or {}
-    whom = tuple(target.get(part) for part in ("kind", "namespace", "name", "uid"))
-    return (*entry.get("addresses", ()), entry.get("hostname", ""), *whom)
+    return (*sorted(entry.get("addresses", ())), entry.get("hostname", ""), target.get("namespace"), target.get("name"))
 
 
-def _without_hints(entry: Object) -> Object:
-    return {key: value for key, value in entry.items() if key != "hints"}
+def _compared(entry: Object) -> tuple[object, ...]:
+    """Return what makes a slice be written again when it changes in an endpoint that stays.
+
+    Hints are none of it: what made them may not be asked at all for a slice that stays. Nor is the resource version
+    that references to pods once had.
+    """
+    target = {key: value for key, value in (entry.get("targetRef") or {}).items() if key != "resourceVersion"}
+    return entry.get("nodeName"), entry.get("zone"), entry.get("conditions"), target
 
 
 def _plan_ports(
@@ -205,9 +214,8 @@ def _plan_ports(
     for present in sorted(slices, key=name_of):
         before = present.get("endpoints") or []
         kept = [left.pop(identity) for entry in before if (identity := _identity(entry)) in left]
-        # Hints are none of what is compared: what made them may not be asked at all for a slice that stays.
         plan.removed += len(before) - len(kept)
-        if [_without_hints(entry) for entry in before] != kept:
+        if [*map(_compared, before)] != [*map(_compared, kept)]:
             if kept:
                 changed.append({**present, "metadata": {**metadata(present), "labels": labels}, "endpoints": kept})
             else:
@@ -247,7 +255,9 @@ def _fill(slice_: Object, rest: list[Object], limit: int) -> Object:
 
 
 def _slice_to_fill(slices: Iterable[Object], count: int, limit: int) -> Object | None:
-    """Return the slice that so many more endpoints make fullest, if they all fit into one that is not empty."""
+    """Return the slice that so many more endpoints make fullest; None if none has room, or they fill a new one."""
+    if count >= limit:
+        return None
     best: Object | None = None
     least = limit
     for each in slices:

@@ -4,6 +4,7 @@ from hyperkube_lib.endpoints.managed_slices import MANAGED_BY, SERVICE_NAME, Man
 from hyperkube_lib.endpoints.service_pods import (
     HEADLESS,
     address_of,
+    addresses_of,
     has_address,
     hostname_of,
     is_headless,
@@ -27,6 +28,7 @@ __all__ = [
     "ManagedSlices",
     "TriggerTimeTracker",
     "address_of",
+    "addresses_of",
     "has_address",
     "hostname_of",
     "is_headless",

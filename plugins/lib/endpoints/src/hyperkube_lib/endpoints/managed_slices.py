@@ -65,13 +65,21 @@ class ManagedSlices:
         """Expect nothing more of a service that is gone."""
         self._expectations.forget(key)
 
+    def expect(self, key: str, creations: int) -> None:
+        """Expect so many slices of the service to appear: call it before they are created."""
+        if creations:
+            self._expectations.expect(key, creations=creations)
+
+    def lower(self, key: str, creations: int) -> None:
+        """Expect so many slices fewer: they were refused, or were not asked for."""
+        if creations:
+            self._expectations.creation_observed(key, creations)
+
     def perform(
         self, client: Client, key: str, actions: Sequence[Action], recorder: EventRecorder | None = None
     ) -> None:
         """Carry a service's actions out, and expect what they create unless they fail."""
-        creations = sum(isinstance(action, Create) for action in actions)
-        if creations:
-            self._expectations.expect(key, creations=creations)
+        self.expect(key, sum(isinstance(action, Create) for action in actions))
         try:
             perform(client, recorder, actions)
         except BaseException:

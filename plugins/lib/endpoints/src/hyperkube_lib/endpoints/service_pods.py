@@ -6,6 +6,7 @@ Sources: kubernetes ``pkg/controller/endpoint``, ``staging/src/k8s.io/endpointsl
 from __future__ import annotations
 
 from collections.abc import Iterable
+from ipaddress import IPv6Address, ip_address
 from typing import Any
 
 from hyperkube.client.informer import Informer
@@ -45,7 +46,8 @@ def pods_of(service: Object, pods: Iterable[Object]) -> list[Object]:
 
 def has_address(pod: Object, service: Object, *, terminating: bool) -> bool:
     """Tell whether the pod is to be listed: it has an address, has not ended, and is not going (unless wanted)."""
-    if not status_of(pod).get("podIP") or is_terminal(pod):
+    status = status_of(pod)
+    if is_terminal(pod) or not (status.get("podIP") or status.get("podIPs")):
         return False
     return terminating or not is_being_deleted(pod) or publishes_not_ready(service)
 
@@ -56,10 +58,34 @@ def address_of(pod: Object, *, ipv6: bool) -> str:
     return next((address for address in listed if address and (":" in address) == ipv6), "")
 
 
+def addresses_of(pod: Object, *, ipv6: bool) -> list[str]:
+    """Return all addresses of a family that the pod has, in order and as Go writes them.
+
+    So ``fd00:0::1`` is ``fd00::1``, ``010.0.0.1`` is ``10.0.0.1``, and a mapped IPv4 address is an IPv4 one.
+    """
+    written = [_canonical(str(entry.get("ip") or "")) for entry in status_of(pod).get("podIPs") or []]
+    return [address for address in written if address and (":" in address) == ipv6]
+
+
+def _canonical(text: str) -> str:
+    """Return an IP address in its one form, the empty string for what is none."""
+    if ":" not in text:  # leading zeros mean nothing: Go's ParseIPSloppy
+        text = ".".join(part.lstrip("0") or "0" for part in text.split("."))
+    try:
+        address = ip_address(text)
+    except ValueError:
+        return ""
+    return str((address.ipv4_mapped if isinstance(address, IPv6Address) else None) or address)
+
+
 def hostname_of(pod: Object, service: Object) -> str:
     """Return the name that the pod has below a headless service of its subdomain, or the empty string."""
     spec = spec_of(pod)
-    if spec.get("hostname") and spec.get("subdomain") == name_of(service):
+    if (
+        spec.get("hostname")
+        and spec.get("subdomain") == name_of(service)
+        and namespace_of(pod) == namespace_of(service)
+    ):
         return str(spec["hostname"])
     return ""
 
