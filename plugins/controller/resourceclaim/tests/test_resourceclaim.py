@@ -1,7 +1,9 @@
 """The resourceclaim controller: claims by template, reservations that end, devices that are given back."""
 
 import pytest
-from hyperkube_controller.resourceclaim import ANNOTATION, FINALIZER, TEMPLATES, Resourceclaim, base_name
+from hyperkube_controller.resourceclaim import Resourceclaim
+from hyperkube_controller.resourceclaim.controller import FINALIZER, TEMPLATES, base_name
+from hyperkube_controller.resourceclaim.metrics import ANNOTATION
 
 from hyperkube.kinds.resources import EVENTS, PODS, RESOURCE_CLAIMS
 from hyperkube.machinery.errors import Conflict, NotFound
@@ -86,7 +88,7 @@ def test_a_claim_that_was_made_before_is_found_again():
     assert told["status"]["resourceClaimStatuses"] == [{"name": "gpu", "resourceClaimName": "p-gpu-abc"}]
 
 
-def test_a_claim_that_somebody_deleted_is_made_again():
+def test_a_claim_that_was_deleted_is_made_again():
     rig = settled(pod(), templates=[template()])
     (first,) = claims_in(rig)
 

@@ -1,4 +1,4 @@
-"""resourceclaim: claims for pods that ask by template, and an end to reservations of pods that need none any more.
+"""The loop of resourceclaim: its keys are of pods, which need claims, and of claims, which pods may need no more.
 
 The scheduler allocates and reserves; this controller makes the claims it needs, writes their names into the pod's
 status, and gives devices back. Source: kubernetes ``pkg/controller/resourceclaim/controller.go``.
@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+
+from hyperkube_controller.resourceclaim.metrics import ANNOTATION, ResourceClaimMetrics
 
 from hyperkube.client.events import EventRecorder
 from hyperkube.client.reconcile import ReconcileLoop
@@ -36,7 +38,6 @@ from hyperkube.machinery.objects import (
 from hyperkube.plugin import Plugin
 
 TEMPLATES = GroupVersionResource("resource.k8s.io", "v1", "resourceclaimtemplates")
-ANNOTATION = "resource.kubernetes.io/pod-claim-name"
 FINALIZER = "resource.kubernetes.io/delete-protection"
 MOST_USERS = 256
 _MANAGER = "ResourceClaimController"
@@ -147,6 +148,8 @@ class Resourceclaim(Plugin):
         self._pods.add_index(_BY_CLAIM, _by_claim)
         self._pods.add_index(_BY_TEMPLATE, _by_template)
         self._claims.add_index(_BY_OWNER, _by_owner)
+        self._metrics = ResourceClaimMetrics(self._claims.list)
+        self._metrics.register(self.context)
         self._made: dict[tuple[str, str], str] = {}
         self._lock = threading.Lock()
         loop = ReconcileLoop(self.context.name, self._sync, clock=self.context.clock, logger=self.context.logger)
@@ -250,7 +253,9 @@ class Resourceclaim(Plugin):
         try:
             made = self.client.create(RESOURCE_CLAIMS, claim, namespace_of(pod), field_manager=_MANAGER)
         except ApiError as error:
+            self._metrics.created(claim["spec"], success=False)
             raise NotMade(f"create ResourceClaim : {error}") from error
+        self._metrics.created(claim["spec"], success=True)
         with self._lock:
             self._made[(uid_of(pod), str(entry["name"]))] = name_of(made)
         return name_of(made)
