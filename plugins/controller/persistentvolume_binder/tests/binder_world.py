@@ -3,7 +3,7 @@
 from hyperkube_controller.persistentvolume_binder import PersistentvolumeBinder
 
 from hyperkube.hookspecs.volume import VolumeFailed
-from hyperkube.kinds.resources import EVENTS, PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, PODS, STORAGE_CLASSES
+from hyperkube.kinds.resources import EVENTS, NODES, PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, PODS, STORAGE_CLASSES
 from hyperkube.testing.controller_rig import ControllerRig
 
 
@@ -46,14 +46,17 @@ class Disks:
 
 
 class World(ControllerRig):
-    """A bench with claims, volumes, and a class `fast` whose provisioner is at hand."""
+    """A bench with claims, volumes, nodes, and a class `fast` whose provisioner is at hand."""
 
-    def __init__(self, claims=(), volumes=(), classes=(), pods=(), disks=None):
+    def __init__(self, claims=(), volumes=(), classes=(), pods=(), disks=None, nodes=("n", "full"), refusals=()):
         super().__init__(PersistentvolumeBinder)
         self.disks = disks or Disks()
         (binder,) = self.plugins
         binder._installed = frozenset({"example.com/disks"})
         binder._kinds["example.com/disks"] = self.disks
+        self.client.seed(NODES, *({"kind": "Node", "metadata": {"name": name}} for name in nodes))
+        for error in refusals:
+            self.client.fail_next("create", "persistentvolumes", error)
         for resource, objects in (
             (PERSISTENT_VOLUME_CLAIMS, claims), (PERSISTENT_VOLUMES, volumes), (STORAGE_CLASSES, classes), (PODS, pods),
         ):  # fmt: skip

@@ -21,8 +21,8 @@ BOUND_BY, COMPLETED = "pv.kubernetes.io/bound-by-controller", "pv.kubernetes.io/
 LABELS = {"foo": "true", "bar": "false"}
 
 
-def claim(size="1Gi", volume="", phase="Pending", marks=(), **spec):
-    made = _world.claim(size=size, **({"volumeName": volume} if volume else {}), **spec)
+def claim(size="1Gi", volume="", phase="Pending", marks=(), storage_class="", **spec):
+    made = _world.claim(size=size, storage_class=storage_class, **({"volumeName": volume} if volume else {}), **spec)
     made["metadata"]["annotations"] = dict.fromkeys(marks, "yes")
     return {**made, "status": {"phase": phase}}
 
@@ -123,6 +123,41 @@ CLAIMS = {
         (),
         None,
     ),
+    "3-7 its volume is free, with other labels": (
+        claim(volume="v", marks=BY_US, **SELECTOR),
+        [volume()],
+        ("Bound", "v", BY_US),
+        (BOUND_BY,),
+        None,
+    ),
+    "13-1 a class, though a smaller one has none": (
+        claim(storage_class="gold"),
+        [volume("small"), volume("v", "10Gi", storageClassName="gold")],
+        ("Bound", "v", BY_US),
+        (BOUND_BY,),
+        None,
+    ),
+    "13-2 no class, though a smaller one has one": (
+        claim(),
+        [volume("small", storageClassName="gold"), volume("v", "10Gi")],
+        ("Bound", "v", BY_US),
+        (BOUND_BY,),
+        None,
+    ),
+    "13-3 a class, though a smaller one has another": (
+        claim(storage_class="gold"),
+        [volume("small", storageClassName="silver"), volume("v", "10Gi", storageClassName="gold")],
+        ("Bound", "v", BY_US),
+        (BOUND_BY,),
+        None,
+    ),
+    "13-5 no class said, none there": (
+        claim(storage_class=None),
+        [volume()],
+        ("Bound", "v", BY_US),
+        (BOUND_BY,),
+        None,
+    ),
     "3-6 its volume is another's": (
         claim(volume="v", phase="Bound", marks=BY_US),
         [volume(uid="uid-x", of="x", phase="Bound")],
@@ -181,6 +216,26 @@ def test_a_volume(given, of, phase, uid):
     reference = found["spec"].get("claimRef")
     assert found["status"]["phase"] == phase
     assert (None if reference is None else reference.get("uid", "")) == uid
+
+
+def test_of_two_volumes_bound_to_one_claim_the_second_is_rolled_back():  # 10-2
+    given = claim(volume="v", phase="Bound", marks=BY_US)
+    volumes = [volume(name, uid="uid-c", phase="Bound", marks=[BOUND_BY]) for name in ("v", "second")]
+
+    world = World([given], volumes)
+
+    assert world.volume()["status"]["phase"] == world.claim()["status"]["phase"] == "Bound"
+    assert world.volume("second")["status"]["phase"] == "Available"
+    assert "claimRef" not in world.volume("second")["spec"]
+    assert world.volume("second")["metadata"].get("annotations") == {}
+
+
+def test_a_reclaim_policy_that_is_none_is_told():  # 6-10
+    world = World([], [volume(uid="uid-c", phase="Bound", persistentVolumeReclaimPolicy="Unknown")])
+
+    text = "Volume has unrecognized PersistentVolumeReclaimPolicy"
+    assert world.said() == {"VolumeUnknownReclaimPolicy": text}
+    assert (world.volume()["status"]["phase"], world.volume()["status"]["message"]) == ("Failed", text)
 
 
 def test_a_volume_that_could_not_be_deleted_has_failed_and_is_tried_again():

@@ -110,7 +110,7 @@ def test_a_pod_that_fails_is_told_and_another_one_tries_later(message, text):
     assert world.volume()["status"]["phase"] == "Available"
 
 
-def test_a_pod_that_somebody_deletes_has_failed():
+def test_a_pod_that_is_deleted_has_failed():
     world = World(volume())
     world.client.delete(PODS, "recycler-for-v", "default", options={"gracePeriodSeconds": 0})
     world.settle()
@@ -118,6 +118,23 @@ def test_a_pod_that_somebody_deletes_has_failed():
     text = "Recycle failed: failed to recycle volume: recycler pod was deleted"
     assert world.said() == [("Warning", "VolumeFailedRecycle", text)]
     assert world.volume()["status"]["phase"] == "Failed"
+
+
+@pytest.mark.parametrize("gone", [True, False], ids=["6-6 gone", "6-7 recycled"])
+def test_a_volume_that_needs_no_recycling_any_more_gets_no_pod(gone):
+    world = World()
+    stored = {**volume(), "status": {"phase": "Released"}}
+    world.client.seed(PERSISTENT_VOLUMES, stored)
+    (seen,) = world.client.objects(PERSISTENT_VOLUMES)
+    if gone:
+        world.client.delete(PERSISTENT_VOLUMES, "v")
+    else:
+        world.client.patch(PERSISTENT_VOLUMES, "v", {"spec": {"claimRef": None}})
+
+    world.plugins[0]._recycling.sync(seen, list)
+
+    assert world.pods() == {}
+    assert world.said() == []
 
 
 def test_an_old_pod_is_not_believed():

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import partial
 
 from hyperkube_controller.persistentvolume_binder.decision import (
-    BY_CONTROLLER,
     COMPLETED,
     PROVISIONED_BY,
     SELECTED_NODE,
@@ -18,8 +17,8 @@ from hyperkube_controller.persistentvolume_binder.decision import (
     decide_claim,
     decide_volume,
     failed,
-    reference_to,
 )
+from hyperkube_controller.persistentvolume_binder.provisioning import Provisioning
 from hyperkube_controller.persistentvolume_binder.recycling import PREFIX, Recycling, Settings, recyclers_of
 
 from hyperkube.client.actions import Delete, delete, perform
@@ -29,17 +28,16 @@ from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs import volume as volume_specs
 from hyperkube.hookspecs.controller import Controller
 from hyperkube.hookspecs.volume import VolumeFailed, VolumeHooks, Volumes
-from hyperkube.hookspecs.volume_storage import Deletable, Provisionable, ProvisionRequest
+from hyperkube.hookspecs.volume_storage import Deletable, Provisionable
 from hyperkube.kinds.pods import is_terminal, spec_of
-from hyperkube.kinds.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, PODS, STORAGE_CLASSES
+from hyperkube.kinds.resources import NODES, PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, PODS, STORAGE_CLASSES
 from hyperkube.kinds.volumes import claim_keys, class_name, is_default_class, newest
-from hyperkube.machinery.errors import AlreadyExists, NotFound
+from hyperkube.machinery.errors import NotFound
 from hyperkube.machinery.objects import (
     Object,
     annotations_of,
     is_being_deleted,
     key_of,
-    metadata,
     name_of,
     namespace_of,
     split_key,
@@ -65,6 +63,10 @@ class PersistentvolumeBinder(Plugin):
         self._recorder = EventRecorder(self.client, clock, "persistentvolume-controller")
         recyclers = recyclers_of(self.settings(Settings))
         self._recycling = Recycling(self.client, self._recorder, clock, recyclers)
+        nodes = self.informers.informer(NODES)
+        self._provisioning = Provisioning(
+            self.client, self._recorder, self._provisioner, self._deleter, lambda name: nodes.get("", name) is not None
+        )
         self._contexts = {name: self.context.of_plugin("volume", name) for name in installed("volume")}
         self._installed = frozenset(self._contexts)
         self._hosts: list[PluginHost[VolumeHooks]] = []
@@ -127,8 +129,10 @@ class PersistentvolumeBinder(Plugin):
         kind, _, rest = key.partition(":")
         if kind == "claim":
             claim = self._claims.get(*split_key(rest))
-            if claim is not None and not is_being_deleted(claim):
-                self._act(decide_claim(claim, self._world(claim)))
+            if claim is None:
+                self._provisioning.abandon(rest)
+            elif not is_being_deleted(claim):
+                return self._act(decide_claim(claim, self._world(claim)))
             return None
         volume = self._volumes.get("", rest)
         if volume is None:
@@ -171,7 +175,7 @@ class PersistentvolumeBinder(Plugin):
         again = None
         for step in steps:
             if isinstance(step, Provision):
-                self._provision(step.claim, step.storage_class)
+                again = self._provisioning.provision(step.claim, step.storage_class, self._world(step.claim).node)
             elif isinstance(step, Reclaim):
                 self._reclaim(step.volume)
             elif isinstance(step, Recycle):
@@ -208,37 +212,6 @@ class PersistentvolumeBinder(Plugin):
             raise VolumeFailed(f"volume plugin {name!r} does not delete volumes")
         return found
 
-    def _provision(self, claim: Object, storage_class: Object) -> None:
-        name = f"pvc-{uid_of(claim)}"
-        if self._volumes.get("", name) is not None:
-            return
-        class_name, provisioner = name_of(storage_class), storage_class.get("provisioner", "")
-        node, found = self._world(claim).node, False
-        try:
-            maker = self._provisioner(provisioner)
-            found = True
-            request = ProvisionRequest(name=name, claim=claim, storage_class=storage_class, node_name=node)
-            made = maker.provision(request)
-        except VolumeFailed as error:
-            text = f'Failed to provision volume with StorageClass "{class_name}": {error}'
-            self._recorder.event(claim, "Warning", "ProvisioningFailed", text)
-            if found:
-                self._reschedule(claim)
-            raise NotYet(text) from error
-        try:
-            self.client.create(PERSISTENT_VOLUMES, complete(made, name, claim, storage_class))
-        except AlreadyExists:
-            return  # by this controller, before its cache showed it
-        text = f"Successfully provisioned volume {name} using {provisioner}"
-        self._recorder.event(claim, "Normal", "ProvisioningSucceeded", text)
-
-    def _reschedule(self, claim: Object) -> None:
-        """Have the scheduler choose again: another node may have room (upstream: rescheduleProvisioning)."""
-        if SELECTED_NODE in annotations_of(claim):
-            kept = {key: value for key, value in annotations_of(claim).items() if key != SELECTED_NODE}
-            changed = {**claim, "metadata": {**metadata(claim), "annotations": kept}}
-            self.client.update(PERSISTENT_VOLUME_CLAIMS, changed, namespace_of(claim))
-
     def _reclaim(self, volume: Object) -> None:
         try:
             self._deleter(annotations_of(volume)[PROVISIONED_BY]).delete(volume)
@@ -246,18 +219,3 @@ class PersistentvolumeBinder(Plugin):
             perform(self.client, self._recorder, failed(volume, "VolumeFailedDelete", str(error)))
             raise NotYet(str(error)) from error
         delete(self.client, Delete.of(PERSISTENT_VOLUMES, volume))
-
-
-def complete(made: Object, name: str, claim: Object, storage_class: Object) -> Object:
-    """Return a provisioner's volume with its name and all that ties it to its claim and its class."""
-    marks: Mapping[str, str] = {BY_CONTROLLER: "yes", PROVISIONED_BY: storage_class["provisioner"]}
-    meta = {**metadata(made), "name": name, "annotations": {**annotations_of(made), **marks}}
-    spec = {
-        **made["spec"],
-        "claimRef": reference_to(claim),
-        "storageClassName": name_of(storage_class),
-        "persistentVolumeReclaimPolicy": storage_class.get("reclaimPolicy", "Delete"),
-    }
-    if storage_class.get("mountOptions"):
-        spec["mountOptions"] = storage_class["mountOptions"]
-    return {"kind": "PersistentVolume", "apiVersion": "v1", "metadata": meta, "spec": spec}

@@ -141,6 +141,9 @@ def _decide_provisioning(claim: Object, storage_class: Object, world: ClaimWorld
     """Have a volume made: here, or by an external provisioner, which looks for claims with its name on them."""
     provisioner = str(storage_class.get("provisioner", ""))
     if provisioner in world.installed:
+        named: dict[str, str] = dict.fromkeys(PROVISIONERS, provisioner)
+        if not named.items() <= annotations_of(claim).items():
+            return [Update(PERSISTENT_VOLUME_CLAIMS, _annotated(claim, named))]
         return [Provision(claim, storage_class)]
     external = _MIGRATED.get(provisioner, provisioner)
     if external.startswith("kubernetes.io/"):

@@ -64,6 +64,7 @@ def _has_access_modes(volume: Object, claim: Object) -> bool:
 def find(volumes: Iterable[Object], claim: Object, *, prebound_only: bool = False) -> Object | None:
     """Return the volume to bind the claim to: one that names it, else the smallest free one that satisfies it.
 
+    Volumes with as few access modes as will do come first, however large: those with more may be needed by others.
     A volume that names the claim may be of another class, and need not have the labels that the claim selects.
 
     Args:
@@ -71,13 +72,24 @@ def find(volumes: Iterable[Object], claim: Object, *, prebound_only: bool = Fals
         claim: the claim.
         prebound_only: leave the free ones to the scheduler, which knows the node.
     """
+    levels: dict[tuple[int, tuple[str, ...]], list[Object]] = {}
+    for volume in volumes:
+        if _has_access_modes(volume, claim):
+            modes = tuple(sorted(set((volume.get("spec") or {}).get("accessModes") or ())))
+            levels.setdefault((len(modes), modes), []).append(volume)
+    found = (_find_among(levels[level], claim, prebound_only=prebound_only) for level in sorted(levels))
+    return next((volume for volume in found if volume is not None), None)
+
+
+def _find_among(volumes: Iterable[Object], claim: Object, *, prebound_only: bool) -> Object | None:
+    """Return the volume to bind the claim to among those with one and the same access modes."""
     chosen = (claim.get("spec") or {}).get("selector")
     selector = None if chosen is None else from_label_selector(chosen)
     free: list[Object] = []
     for volume in volumes:
         if is_being_deleted(volume) or _is_too_small(volume, claim) or mode_mismatches(volume, claim):
             continue
-        if _attributes_class(volume) != _attributes_class(claim) or not _has_access_modes(volume, claim):
+        if _attributes_class(volume) != _attributes_class(claim):
             continue
         if (volume.get("spec") or {}).get("claimRef"):
             if is_for(volume, claim):
