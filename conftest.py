@@ -17,6 +17,10 @@ if "CI" not in os.environ:
     settings.load_profile("busy")
 
 
+YOUNG = 10_000
+"""How many new objects the collector looks through at a time, instead of 700: a ninth of the tests' time went there."""
+
+
 def pytest_collection() -> None:
     """Leave the garbage collector out of the collection of tests: next to nothing of what that makes is garbage."""
     gc.disable()
@@ -27,6 +31,7 @@ def pytest_collection_finish() -> None:
     """Take all modules and tests out of the collector's sight: they stay to the end, and are millions of objects."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(YOUNG)
     gc.enable()
 
 
