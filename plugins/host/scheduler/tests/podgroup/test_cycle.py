@@ -16,6 +16,7 @@ from hyperkube_host.scheduler.schedule_one.schedule_pod import PodScheduler
 from prometheus_client.parser import text_string_to_metric_families
 
 from hyperkube.client.fake import FakeClient
+from hyperkube.kinds.resources import POD_GROUPS
 from hyperkube.machinery.clock import FakeClock
 
 
@@ -25,10 +26,13 @@ def pod(name, group="g", **spec):
 
 
 class Groups:
-    """The informer of PodGroups."""
+    """The informer of PodGroups, which has seen them as they were first."""
+
+    def __init__(self, client):
+        (self._seen,) = client.seed(POD_GROUPS, {"metadata": {"name": "g", "namespace": "ns"}, "spec": {}})
 
     def get(self, namespace, name):
-        return {"metadata": {"name": name, "namespace": namespace}, "spec": {}}
+        return self._seen
 
 
 class Told:
@@ -60,7 +64,8 @@ def world():
         client=client, clock=clock, gates={}, cache=cache, queue=queue, binder=binder, api_dispatcher=told,
         metrics=metrics, explanations=Explanations(),
     )  # fmt: skip
-    cycle = PodGroupCycle(parts, told, PodScheduler(cache, metrics), Groups())
+    cycle = PodGroupCycle(parts, told, PodScheduler(cache, metrics), Groups(client))
+    told.client = client
     yield cycle, queue, told, metrics
     binder.close()
 
@@ -105,6 +110,21 @@ def test_pods_with_several_schedulers_are_put_back_with_an_error(world):
         if sample.name == "scheduler_podgroup_schedule_attempts_total"
     }
     assert counts == {"error": 1}
+
+
+@pytest.mark.parametrize("before", ["True", "False"])
+def test_a_failure_does_not_undo_a_success_that_was_not_seen_yet(world, before):
+    cycle, queue, told, _ = world
+    queue.add(pod("a", schedulerName="mine"))
+    queue.add(pod("b", schedulerName="other"))
+    cycle.schedule(None, queue.pop())
+    row = {"type": "PodGroupScheduled", "status": before, "reason": "Before"}
+    told.client.patch(POD_GROUPS, "g", {"status": {"conditions": [row]}}, "ns", subresource="status")
+
+    told.writes[0]()
+
+    (after,) = told.client.get(POD_GROUPS, "g", "ns")["status"]["conditions"]
+    assert after["reason"] == ("Before" if before == "True" else "SchedulerError")
 
 
 def test_a_group_whose_pods_all_went_is_no_affair_at_all(world):

@@ -28,6 +28,7 @@ from hyperkube.client.informer import Informer
 from hyperkube.hookspecs.pod_groups import GroupKey, NoPlacement, PodGroupInfo, group_of
 from hyperkube.kinds.pods import priority_of
 from hyperkube.kinds.resources import POD_GROUPS
+from hyperkube.machinery.errors import Conflict
 from hyperkube.machinery.objects import NodeName, Object
 
 if TYPE_CHECKING:
@@ -206,13 +207,22 @@ class PodGroupCycle:
         self._explanations.persist(pod_result.info.key, pod_result.result)
 
     def _write_condition(self, key: GroupKey, reason: str, message: str) -> None:
-        """Write the group's condition, beside the loop, if it says something else."""
+        """Write the group's condition, beside the loop, if it says something else.
+
+        Two writes may come close together, and the second must not undo a success that the informer has not seen: each
+        is of the version that was looked at, or looks again.
+        """
 
         def write() -> None:
             group = self._groups.get(*key) if self._groups is not None else None
-            patch = group and conditions.group_patch(group, reason, message, self._clock.now())
-            if patch:
-                self._client.patch(POD_GROUPS, key[1], patch, key[0], subresource="status")
+            while group and (patch := conditions.group_patch(group, reason, message, self._clock.now())):
+                version = {"resourceVersion": group["metadata"]["resourceVersion"]}
+                try:
+                    self._client.patch(POD_GROUPS, key[1], {**patch, "metadata": version}, key[0], subresource="status")
+                except Conflict:
+                    group = self._client.get(POD_GROUPS, key[1], key[0])
+                else:
+                    return
 
         self._api_dispatcher.add(write)
 
