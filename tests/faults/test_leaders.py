@@ -36,8 +36,11 @@ POLICY = {
         {"level": "RequestResponse", "resources": [{"group": "", "resources": ["pods"]}, {"group": "apps"}]},
     ],
 }
-SHORT = ("--leader-elect-lease-duration=12s", "--leader-elect-renew-deadline=10s", "--leader-elect-retry-period=500ms")
-"""On a busy machine a renewal may take seconds, and a leader that cannot renew in time ends, as it must."""
+SHORT = ("--leader-elect-lease-duration=18s", "--leader-elect-renew-deadline=10s", "--leader-elect-retry-period=500ms")
+"""On a busy machine a renewal may take seconds, and a leader that cannot renew in time ends, as it must.
+
+What it had sent by then the server may carry out a little later, in Kubernetes, too: that must be over when the lease is.
+"""
 
 
 class Manager(Process):
