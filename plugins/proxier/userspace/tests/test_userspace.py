@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
+from contextlib import ExitStack, contextmanager, suppress
 
 import pytest
 from hyperkube_proxier.userspace import UserspaceProxier, UserspaceSettings, listeners
@@ -134,10 +135,20 @@ def test_a_privileged_port_is_served_at_a_higher_one_and_told_once(unprivileged)
     assert answer == b"web"
 
 
+@contextmanager
+def held_below_a_free_port():
+    """Hold a port that another one follows which nothing takes: the kernel gives those to no connection."""
+    with ExitStack() as held:
+        for low in range(20000, 30000, 2):
+            with suppress(OSError), socket.create_server(("0.0.0.0", low + 1)):
+                held.enter_context(socket.create_server(("0.0.0.0", low)))
+                break
+        yield low
+
+
 def test_external_addresses_are_listened_for_in_the_range_of_ports():
-    with socket.create_server(("0.0.0.0", 0)) as taken:
-        low = taken.getsockname()[1]
-        high = min(low + 1, 65535)
+    with held_below_a_free_port() as low:
+        high = low + 1
         built = Listeners(SETTINGS.replace(proxy_port_range=f"{low}-{high}"), [].append, with_portals=True)
         built.start()
         first, second = (ListenAddress("TCP", f"198.51.100.{last}", 80) for last in (7, 8))
