@@ -1,6 +1,7 @@
 """The OpenAPI of a server behind an APIService: shown with ours, fetched anew when it changes, gone with it."""
 
 import base64
+from contextlib import contextmanager
 
 import orjson
 import pytest
@@ -71,8 +72,9 @@ def answered(body, *headers):
     return Response(headers=[("Content-Type", "application/json"), *headers], body=orjson.dumps(body))
 
 
-@pytest.fixture
-def extension(tmp_path):
+@contextmanager
+def extending(tmp_path):
+    """Run such a server, over TLS, for the length of a block."""
     made, authority = Extension(), make_ca("extensions")
     certificate, key = str(tmp_path / "c.pem"), str(tmp_path / "k.pem")
     issue(authority, "s", dns=["s.default.svc"], server=True).write(certificate, key)
@@ -83,8 +85,9 @@ def extension(tmp_path):
     edge.close(0)
 
 
-@pytest.fixture
-def server(extension):
+@contextmanager
+def aggregating(extension):
+    """Run an API server that it is registered with, until both documents show it."""
     server = ApiServer(
         options={"admission-control": ["AlwaysAdmit"], "authorization-mode": ["AlwaysAllow"], "runtime-config": FEW},
         store=MemoryStore(),
@@ -103,6 +106,25 @@ def server(extension):
     assert eventually(lambda: shows(server, f'"{VERSION}/things"'))
     yield server
     server.close()
+
+
+@pytest.fixture
+def extension(tmp_path):
+    with extending(tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
+def server(extension):
+    with aggregating(extension) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def unchanged(tmp_path_factory):
+    """A server that several tests look at, and none changes."""
+    with extending(tmp_path_factory.mktemp("unchanged")) as made, aggregating(made) as server:
+        yield server
 
 
 def shows(server, text):
@@ -135,30 +157,30 @@ def look_again(server, priority):
     client.update(API_SERVICES, registration)
 
 
-def test_the_index_leads_to_the_other_servers_document(server):
-    where, _, query = index(server)[PATH]["serverRelativeURL"].partition("?")
+def test_the_index_leads_to_the_other_servers_document(unchanged):
+    where, _, query = index(unchanged)[PATH]["serverRelativeURL"].partition("?")
 
-    answer = get(server, where, query)
+    answer = get(unchanged, where, query)
 
     assert orjson.loads(answer.body)["components"]["schemas"]["Thing"]["description"] == "a thing"
     assert etag(answer).strip('"') == query.removeprefix("hash=")
     assert ("Cache-Control", "public, immutable") in answer.headers
-    assert get(server, where, if_none_match=etag(answer)).status == 304
+    assert get(unchanged, where, if_none_match=etag(answer)).status == 304
 
 
-def test_our_own_documents_cannot_be_replaced(server):
-    assert index(server)["api/v1"]["serverRelativeURL"].startswith("/openapi/v3/api/v1?hash=")
-    assert "get" in v2(server)["paths"]["/api/v1/pods"]
+def test_our_own_documents_cannot_be_replaced(unchanged):
+    assert index(unchanged)["api/v1"]["serverRelativeURL"].startswith("/openapi/v3/api/v1?hash=")
+    assert "get" in v2(unchanged)["paths"]["/api/v1/pods"]
 
 
-def test_version_2_is_one_document(server):
-    document = v2(server)
+def test_version_2_is_one_document(unchanged):
+    document = v2(unchanged)
 
     assert document["definitions"]["ext.Thing"]["description"] == "a thing"
     assert "io.k8s.api.core.v1.Pod" in document["definitions"]
-    binary = get(server, "/openapi/v2", accept=BINARY)
+    binary = get(unchanged, "/openapi/v2", accept=BINARY)
     assert b"ext.Thing" in binary.body
-    assert etag(binary) == etag(get(server, "/openapi/v2"))
+    assert etag(binary) == etag(get(unchanged, "/openapi/v2"))
 
 
 def test_what_has_not_changed_is_not_sent_again(server, extension):
