@@ -79,12 +79,13 @@ def usage() -> str:
     import textwrap
 
     lines = [*textwrap.wrap(LONG, 100), "", "Usage:", "  hyperkube COMMAND [flags]", "", "Servers:", ""]
-    lines += [f"  {word:<20} the same as {entry.name}" for word, entry in servers().items()] or ["  (none installed)"]
-    lines += ["", "Commands:", ""]
-    lines += [f"  {word:<20} {_short_help(word)}" for word in commands()]
-    lines += [f"  {'version':<20} print the version", "", "Flags:", ""]
-    lines += ["  --make-symlinks      make a link to hyperkube for each server in the current folder"]
-    lines += ["  --version            print the version and exit", "  -h, --help           print this help and exit"]
+    width = max(map(len, ("--make-symlinks", *servers(), *commands())))
+    row = lambda word, text: f"  {word:<{width}}  {text}"  # noqa: E731  a line of each table
+    lines += [row(word, f"the same as {entry.name}") for word, entry in servers().items()] or ["  (none installed)"]
+    lines += ["", "Commands:", "", *(row(word, _short_help(word)) for word in commands())]
+    lines += [row("version", "print the version"), "", "Flags:", ""]
+    lines += [row("--make-symlinks", "make a link to hyperkube for each server in the current folder")]
+    lines += [row("--version", "print the version and exit"), row("-h, --help", "print this help and exit")]
     lines += ["", "Example:", *_examples()]
     return "\n".join(lines)
 

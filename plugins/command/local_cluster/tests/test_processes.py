@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 
-from hyperkube_command.local_cluster.processes import ServerProcess
+from hyperkube_command.local_cluster.processes import PROGRAM, ServerProcess
 
 from hyperkube.command.lifecycle import PARENT
 
@@ -16,7 +16,9 @@ WAIT_SECONDS = 10
 def test_a_server_that_ends_on_its_own_is_reported_with_its_log(tmp_path):
     reports, told = [], threading.Event()
     log = tmp_path / "log"
-    server = ServerProcess("scheduler", ["--nosuch"], lambda what: (reports.append(what), told.set()), str(log))
+    server = ServerProcess(
+        "scheduler", [*PROGRAM, "scheduler", "--nosuch"], lambda what: (reports.append(what), told.set()), str(log)
+    )
 
     server.start()
 

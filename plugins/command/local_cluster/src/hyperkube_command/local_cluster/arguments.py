@@ -42,12 +42,15 @@ class ClusterOptions(Record):
         addons: what the cluster has beyond its servers, in order.
         addon_settings: family and name → settings.
         extra: server word → further flags, as typed.
+        api_host: the host in the address that clients on this machine use; without it the address it listens on.
         watched: the folder whose plugins are loaded anew when they change; None: none are.
     """
 
     layout: Layout
     node_name: str
     bind_address: str = "127.0.0.1"
+    api_host: str = ""
+    authorization_mode: str = "Node,RBAC"
     secure_port: int = 6443
     kubelet_port: int = 10250
     token_auth_file: str = ""
@@ -77,7 +80,7 @@ class ClusterOptions(Record):
     @property
     def server(self) -> str:
         """The address that clients on this machine use."""
-        host = "127.0.0.1" if self.bind_address in ANYWHERE else self.bind_address
+        host = self.api_host or ("127.0.0.1" if self.bind_address in ANYWHERE else self.bind_address)
         return f"https://[{host}]:{self.secure_port}" if ":" in host else f"https://{host}:{self.secure_port}"
 
 
@@ -107,7 +110,7 @@ def arguments(cluster: ClusterOptions) -> dict[str, list[str]]:
             f"--proxy-client-key-file={pki / 'auth-proxy.key'}",
             f"--service-account-signing-key-file={pki / 'service-account.key'}",
             f"--service-account-key-file={pki / 'service-account.key'}",
-            "--authorization-mode=Node,RBAC",
+            f"--authorization-mode={cluster.authorization_mode}",
             "--allow-privileged",
             "--explain-admission",
             f"--service-cluster-ip-range={cluster.service_range}",

@@ -29,14 +29,16 @@ if TYPE_CHECKING:
 
 START_SECONDS = 60.0
 STOP_SECONDS = 4.0
+PROGRAM = (sys.executable, "-m", "hyperkube.command.main")
+"""The hyperkube of this interpreter: words are added to it."""
 
 
 class ServerProcess:
     """One server's process; `lost` is told, in words, when it ends on its own."""
 
-    def __init__(self, word: str, arguments: Sequence[str], lost: Callable[[str], None], log: str) -> None:
+    def __init__(self, word: str, command: Sequence[str], lost: Callable[[str], None], log: str) -> None:
         self.word = word
-        self._command = [sys.executable, "-m", "hyperkube.command.main", word, *arguments]
+        self._command = list(command)
         self._lost = lost
         self._closing = False
         self._log = log
@@ -96,13 +98,13 @@ def start(life: Lifecycle, cluster: ClusterOptions, lost: Callable[[str], None])
     logs.mkdir(mode=0o700, exist_ok=True)
 
     def launch(name: str, word: str, line: Sequence[str]) -> ServerProcess:
-        server = ServerProcess(word, line, lost, str(logs / f"{name}.log"))
+        server = ServerProcess(word, [*PROGRAM, word, *line], lost, str(logs / f"{name}.log"))
         life.start(name, server)
         return server
 
     api = launch("apiserver", "apiserver", lines["apiserver"])
     client = client_from_kubeconfig(str(cluster.layout.admin_kubeconfig))
-    _wait_until_ready(api, client, str(logs / "apiserver.log"))
+    wait_until_ready(api, client, str(logs / "apiserver.log"))
     for word in ("controller-manager", "scheduler", "proxy", *(() if cluster.hollow_only else ("kubelet",))):
         launch(word, word, lines[word])
     for index in range(cluster.simulated_nodes):
@@ -131,7 +133,12 @@ def _show_health(cluster: ClusterOptions, lines: Mapping[str, list[str]]) -> Non
     lines["apiserver"].insert(0, f"--component-statuses={','.join(endpoints)}")
 
 
-def _wait_until_ready(api: ServerProcess, client: Client, log: str) -> None:
+def wait_until_ready(api: ServerProcess, client: Client, log: str) -> None:
+    """Wait until the API server says that it is ready.
+
+    Raises:
+        UsageError: it ended, or took too long; the message names its log.
+    """
     clock = SystemClock()
     deadline = clock.monotonic() + START_SECONDS
     while clock.monotonic() < deadline:

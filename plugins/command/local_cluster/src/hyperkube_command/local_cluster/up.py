@@ -267,7 +267,7 @@ def bring_up(cluster: ClusterOptions, *, processes: bool, merge: bool) -> None:
                 client, parts = servers.client(), servers.parts
         addons = Addons(completed, client, clock)
         life.start("the addons", addons)
-        _wait_for_node(client, cluster.first_node, stopped, begun)
+        wait_for_node(client, cluster.first_node, stopped, begun)
         notices = addons.notices()
         if completed.watched:
             notices = notices + _watch(life, completed.watched, {**parts, ADDONS: addons}, lost)
@@ -343,7 +343,7 @@ def _free_port(address: str, wanted: int) -> int:
     raise UsageError(f"cannot listen on {address}")
 
 
-def _wait_for_node(client: Client, name: str, stopped: StopSignal, since: datetime) -> None:
+def wait_for_node(client: Client, name: str, stopped: StopSignal, since: datetime) -> None:
     """Wait until the node says, not before `since`, that it is ready: an earlier run's word does not count."""
     from hyperkube.kinds.resources import NODES
     from hyperkube.machinery.times import format_time

@@ -127,3 +127,20 @@ class Layout:
         except (OSError, orjson.JSONDecodeError):
             return {}
         return state
+
+
+@dataclass(frozen=True, slots=True)
+class CertificateFolderLayout(Layout):
+    """A layout whose certificates and kubeconfigs, the administrator's too, are in a folder of their own."""
+
+    certificates: Path
+
+    @property
+    def pki(self) -> Path:
+        """Certificates and keys."""
+        return self.certificates
+
+    @property
+    def admin_kubeconfig(self) -> Path:
+        """The kubeconfig of the cluster's administrator."""
+        return self.certificates / "admin.kubeconfig"
