@@ -1,6 +1,7 @@
 """What the recorder writes, and what it leaves unwritten."""
 
 import sys
+import threading
 
 import pytest
 
@@ -109,3 +110,37 @@ def _size(value):
         return sum(_size(part) for item in value.items() for part in item)
     parts = value if isinstance(value, tuple) else ()
     return sys.getsizeof(value) + sum(map(_size, parts))
+
+
+def test_a_burst_is_written_by_one_thread(client, clock):
+    written_by = set()
+
+    class Noting(FakeClient):
+        def create(self, *arguments, **words):
+            written_by.add(threading.get_ident())
+            return super().create(*arguments, **words)
+
+    recorder = EventRecorder(Noting(clock), clock, "kubelet")
+    for number in range(20):
+        recorder.event(POD, "Normal", f"Reason{number}", "x")
+        assert recorder.flush()
+
+    assert len(written_by) == 1
+
+
+def test_the_thread_ends_when_no_event_comes_and_another_one_starts_with_the_next(client, recorder, monkeypatch):
+    monkeypatch.setattr("hyperkube.client.events.IDLE_SECONDS", 0.001)
+    recorder.event(POD, "Normal", "Started", "x")
+    assert recorder.flush()
+    tick = threading.Event()
+    for _ in range(3000):
+        if not any(thread.name == "events-kubelet" for thread in threading.enumerate()):
+            break
+        tick.wait(0.01)
+    else:
+        raise AssertionError("the thread has not ended")
+
+    recorder.event(POD, "Normal", "Killing", "x")
+
+    assert recorder.flush()
+    assert [event["reason"] for event in client.objects(EVENTS)] == ["Started", "Killing"]

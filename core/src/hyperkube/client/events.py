@@ -1,7 +1,7 @@
 """Events: what a component did, for the people who run ``kubectl describe``.
 
 An `EventRecorder` never blocks its caller and never fails: events wait in a bounded queue and are written by a
-thread that lives only while there are some. The same event again counts up the one that is there; many similar ones
+thread that ends when none has come for a while. The same event again counts up the one that is there; many similar ones
 are combined; a source that talks too much about one object is cut short.
 Source of the numbers: client-go ``tools/record/events_cache.go``.
 """
@@ -33,6 +33,8 @@ SIMILAR_SECONDS = 600.0
 BURST = 25
 REFILL_SECONDS = 300.0
 MESSAGE_LIMIT = 1024
+IDLE_SECONDS = 0.25
+"""How long the writing thread waits for the next event: a burst would start one for each of them."""
 
 
 def reference(obj: Object) -> Object:
@@ -91,6 +93,7 @@ class EventRecorder:
         self._logger = logging.getLogger("hyperkube.events")
         self._condition = threading.Condition()
         self._queue: deque[Object] = deque()
+        self._thread: threading.Thread | None = None
         self._writing = False
         self._nanoseconds = cycle(range(1000))  # two events of one microsecond have two names
         # By hashes: thousands of names and messages would be megabytes for each recorder of a busy cluster.
@@ -129,10 +132,14 @@ class EventRecorder:
             if not self._bucket(event).take(self._clock.monotonic()):
                 return
             self._queue.append(event)
-            if self._writing:
+            if not self._writing:
+                self._writing = True
+                self._condition.notify_all()
+            if self._thread is not None:
                 return
-            self._writing = True
-        threading.Thread(target=self._write_all, name=f"events-{self._component}", daemon=True).start()
+            thread = threading.Thread(target=self._write_all, name=f"events-{self._component}", daemon=True)
+            self._thread = thread
+        thread.start()
 
     def flush(self, timeout: float = 5.0) -> bool:
         """Wait, in real time, until everything noted so far was written; tell whether it was."""
@@ -167,18 +174,23 @@ class EventRecorder:
         }
 
     def _write_all(self) -> None:
-        while True:
-            with self._condition:
-                if not self._queue:
-                    self._writing = False
-                    self._condition.notify_all()
-                    return
-                event = self._queue.popleft()
+        while (event := self._next()) is not None:
             try:
                 self._write(event)
             except (ApiError, OSError) as error:
                 # Events are for people and may get lost; what they tell of has happened all the same.
                 self._logger.debug("could not write event %r: %s", event["reason"], error)
+
+    def _next(self) -> Object | None:
+        """Return the next event, or None when the thread shall end."""
+        with self._condition:
+            if not self._queue:
+                self._writing = False
+                self._condition.notify_all()
+                if not self._condition.wait_for(lambda: self._queue, IDLE_SECONDS):
+                    self._thread = None
+                    return None
+            return self._queue.popleft()
 
     def _write(self, event: Object) -> None:
         key = self._combine(event, self._clock.monotonic())

@@ -1,20 +1,22 @@
 """What the scheduler tells the world about its decisions: events and the PodScheduled condition, off the loop.
 
-Refusals are told at once. The events of successes wait while there are pods to be scheduled, at most
-`PATIENCE_SECONDS`: people read them later, while the pods of a burst want their nodes now.
+Refusals are told at once. The events of successes wait until nothing was bound for `QUIET_SECONDS`: people read them
+later, while the pods of a burst want their nodes now. In a burst that does not end a part of them is written every
+`PATIENCE_SECONDS`, about as many a second as upstream's client would let through, or more when very many wait.
 """
 
 from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 
 from hyperkube_host.scheduler.api_dispatcher.conditions import unschedulable_patch
 
 from hyperkube.client.client import Client
-from hyperkube.client.events import EventRecorder
+from hyperkube.client.events import EventRecorder, reference
 from hyperkube.kinds.resources import PODS
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.dataclass import dataclass
@@ -22,7 +24,11 @@ from hyperkube.machinery.errors import ApiError, NotFound
 from hyperkube.machinery.objects import NodeName, Object, key_of, name_of, namespace_of
 
 PATIENCE_SECONDS = 2.0
+QUIET_SECONDS = 0.1
 AT_ONCE = 100
+"""Events of successes written together; upstream's client has a burst of 100 and 50 a second."""
+SHARE_AT_ONCE = 10
+"""Of more than ten times as many the tenth part is written, so that they do not pile up without bound."""
 
 _log = logging.getLogger("hyperkube.scheduler")
 
@@ -45,7 +51,8 @@ class ApiDispatcher:
         self._recorder = recorder
         self._busy = busy
         self._condition = threading.Condition()
-        self._bound: deque[tuple[Object, NodeName]] = deque()
+        self._bound: deque[tuple[Object, NodeName]] = deque()  # a reference each
+        self._due = 0.0
         self._refused: deque[_Refusal] = deque()
         self._writes: deque[Callable[[], None]] = deque()
         self._writing = False
@@ -55,9 +62,13 @@ class ApiDispatcher:
 
     def record_scheduled(self, pod: Object, node: NodeName) -> None:
         """Tell that a pod was bound."""
+        about = reference(pod)
         with self._condition:
-            self._bound.append((pod, node))
-            self._wake()
+            if not self._bound:
+                self._due = time.monotonic() + PATIENCE_SECONDS
+            self._bound.append((about, node))
+            if not self._writing:
+                self._wake()
 
     def record_failure(self, pod: Object, reason: str, message: str, nominated: NodeName | None = None) -> None:
         """Tell why a pod has no node, in an event and in its condition."""
@@ -96,16 +107,12 @@ class ApiDispatcher:
     def _run(self) -> None:
         while True:
             with self._condition:
-                if not self._refused and not self._writes and self._bound and not self._closing and self._busy():
-                    self._condition.wait_for(
-                        lambda: self._closing or bool(self._refused or self._writes), PATIENCE_SECONDS
-                    )
+                self._wait_for_quiet()
                 refused, writes = list(self._refused), list(self._writes)
                 self._refused.clear()
                 self._writes.clear()
-                urgent = refused or writes
-                bound = [self._bound.popleft() for _ in range(min(AT_ONCE, len(self._bound)))] if not urgent else []
-                if not urgent and not bound:
+                bound = self._take_bound() if not (refused or writes) or self._is_due() else []
+                if not refused and not writes and not bound:
                     self._writing = False
                     self._idle.set()
                     return
@@ -113,10 +120,27 @@ class ApiDispatcher:
                 self._tell(refusal)
             for write in writes:
                 self._write(write)
-            for pod, node in bound:
-                self._recorder.event(pod, "Normal", "Scheduled", f"Successfully assigned {key_of(pod)} to {node}")
+            for about, node in bound:
+                name = f"{about.get('namespace', '')}/{about.get('name', '')}"
+                self._recorder.event(about, "Normal", "Scheduled", f"Successfully assigned {name} to {node}")
             if bound:
                 self._recorder.flush(PATIENCE_SECONDS)
+
+    def _wait_for_quiet(self) -> None:
+        """Wait as long as there are only successes to tell of and they are followed by others, until they are due."""
+        while self._bound and not (self._refused or self._writes or self._closing or self._is_due()):
+            count = len(self._bound)
+            self._condition.wait(QUIET_SECONDS)  # no success ends it: a burst would wake this thread for each
+            if len(self._bound) == count and not self._busy():
+                return
+
+    def _is_due(self) -> bool:
+        return self._closing or time.monotonic() >= self._due
+
+    def _take_bound(self) -> list[tuple[Object, NodeName]]:
+        count = min(len(self._bound), max(AT_ONCE, len(self._bound) // SHARE_AT_ONCE))
+        self._due = time.monotonic() + PATIENCE_SECONDS
+        return [self._bound.popleft() for _ in range(count)]
 
     def _write(self, write: Callable[[], None]) -> None:
         try:
