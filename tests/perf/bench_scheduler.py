@@ -6,10 +6,12 @@ everything shares this machine.
 
 from __future__ import annotations
 
+import gc
 import random
 import sys
 import threading
 import time
+from contextlib import ExitStack
 from typing import NamedTuple
 
 from hyperkube_testing.scheduling.tables import node
@@ -149,8 +151,13 @@ def _created_and_bound(nodes, pods, clients, scheduler):
     """Return pods created per second, pods bound per second (0 without a scheduler) and CPU of each in us."""
     from hyperkube_testing.cluster.cluster import ControlPlane
 
+    from hyperkube.command.lifecycle import start_up
+
     quick = {"disable-admission-plugins": ("ServiceAccount",)}
-    with ControlPlane(controller_manager=None, scheduler=scheduler, apiserver=quick) as cluster:
+    with ExitStack() as stack:
+        stack.callback(gc.unfreeze)
+        with start_up():  # as the servers do, which are processes of their own
+            cluster = stack.enter_context(ControlPlane(controller_manager=None, scheduler=scheduler, apiserver=quick))
         client = cluster.client
         for index in range(nodes):
             made = client.create(NODES, a_node(index))

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from hyperkube.command.lifecycle import Lifecycle, StopSignal, start_up, stop_signal
+from hyperkube.command.lifecycle import COLLECTOR_THRESHOLDS, Lifecycle, StopSignal, start_up, stop_signal
 
 WAITER = """
 import sys
@@ -114,6 +114,14 @@ def test_a_signal_is_never_lost_nor_waits_for_itself(number):
             process.communicate()
 
 
+@pytest.fixture(autouse=True)
+def _thresholds():
+    """Give the collector of the tests its own thresholds back."""
+    before = gc.get_threshold()
+    yield
+    gc.set_threshold(*before)
+
+
 def test_the_collector_rests_during_a_start_and_leaves_alone_what_was_made():
     assert gc.isenabled()
 
@@ -128,6 +136,7 @@ def test_the_collector_rests_during_a_start_and_leaves_alone_what_was_made():
     assert not during
     assert frozen > len(made)
     assert gc.isenabled()
+    assert gc.get_threshold() == COLLECTOR_THRESHOLDS
 
 
 def test_a_start_that_fails_gives_the_collector_back():

@@ -22,6 +22,8 @@ from hyperkube.plugin.loader import one_look
 _log = logging.getLogger("hyperkube.lifecycle")
 
 PARENT = "HYPERKUBE_PARENT"
+COLLECTOR_THRESHOLDS = (5_000, 20, 20)
+"""Of a running server, see `gc.set_threshold`; Python's own are (700, 10, 10)."""
 _PR_SET_PDEATHSIG = 1
 _PARENT_DIED = signal.SIGUSR1
 
@@ -158,12 +160,16 @@ def start_up() -> Iterator[None]:
     Modules, schemas and caches are made to stay: looking through them again and again takes a sixth of a start, and
     each full collection later on would touch, and so unshare, their memory for nothing. What is installed is looked
     at once: a start asks dozens of times.
+
+    From then on the collector comes less often than Python has it come: objects of the API are trees, which go without
+    it, and a server makes so many of them that each request would be searched for cycles several times.
     """
     with collector_paused(), one_look():
         try:
             yield
         finally:
             gc.freeze()
+            gc.set_threshold(*COLLECTOR_THRESHOLDS)
 
 
 def end_with_parent() -> None:
