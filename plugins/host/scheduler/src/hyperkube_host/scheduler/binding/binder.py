@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import logging
+import sys
 import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
 
 from hyperkube_host.scheduler.binding.bind_rate import BindPodsRateLimiter
 from hyperkube_host.scheduler.framework.runtime import Framework
 from hyperkube_host.scheduler.metrics.metrics import SCHEDULED, UNSCHEDULABLE, SchedulerMetrics
 from hyperkube_host.scheduler.metrics.point_times import PointTimes
+from hyperkube_lib.serving.workers import WorkerPool
 
 from hyperkube.hookspecs.scheduling import PodInfo
 from hyperkube.machinery.clock import Clock
@@ -26,6 +27,8 @@ _log = logging.getLogger("hyperkube.scheduler")
 
 Finished = Callable[["NotBound | None"], None]
 """Called once for each binding that was submitted, on a binder's thread."""
+Arguments = ParamSpec("Arguments")
+Said = TypeVar("Said")
 Stored = Callable[[PodInfo, NodeName], bool]
 """Asks the API whether a pod is on a node; raises what the client raises."""
 ASK_AGAIN_SECONDS = 1.0
@@ -65,8 +68,9 @@ class Binder:
         self._lock = threading.Lock()
         self._waiting: dict[str, _Waiting] = {}
         self._under_way = 0
-        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="binder")
-        self._closed = False
+        self._pool = WorkerPool(THREADS, queue=sys.maxsize, name="binder", logger=_log)
+        self._pooled = 0
+        self._pool_rests = threading.Condition(self._lock)
 
     def submit(self, framework: Framework, pod: PodInfo, node: NodeName, finished: Finished) -> None:
         """Reserve and ask for permission now, on the caller's thread; then bind in the background.
@@ -74,8 +78,10 @@ class Binder:
         Raises:
             NotBound: a plugin refused; everything reserved was given back, and `finished` will not be called.
         """
-        self.reserve(framework, pod, node)
-        self.submit_reserved(framework, pod, node, finished)
+        timer = PointTimes(self._metrics, _profile_name(pod))
+        timer.begin()
+        _timed(timer, "Reserve", self._reserve, framework, pod, node, timer)
+        self._submit_reserved(framework, pod, node, finished, timer)
 
     def reserve(self, framework: Framework, pod: PodInfo, node: NodeName) -> None:
         """Reserve only.
@@ -85,8 +91,7 @@ class Binder:
         """
         timer = PointTimes(self._metrics, _profile_name(pod))
         timer.begin()
-        with _timed(timer, "Reserve"):
-            self._reserve(framework, pod, node, timer)
+        _timed(timer, "Reserve", self._reserve, framework, pod, node, timer)
 
     def unreserve(self, framework: Framework, pod: PodInfo, node: NodeName) -> None:
         """Give back what was reserved."""
@@ -100,19 +105,7 @@ class Binder:
         """
         timer = PointTimes(self._metrics, _profile_name(pod))
         timer.begin()
-        try:
-            with _timed(timer, "Permit"):
-                waits = self._permit(framework, pod, node, timer)
-        except NotBound:
-            self._unreserve(framework, pod, node)
-            raise
-        with self._lock:
-            self._under_way += 1
-        if waits is None and not any(plugin.may_wait(pod) for _, plugin in framework.pre_binds):
-            self._pool.submit(self._run, framework, pod, node, finished, None)
-        else:
-            arguments = (framework, pod, node, finished, waits)
-            threading.Thread(target=self._run, args=arguments, name=f"bind-{pod.key}", daemon=True).start()
+        self._submit_reserved(framework, pod, node, finished, timer)
 
     def under_way(self) -> int:
         """Return how many bindings were submitted and have not ended."""
@@ -130,12 +123,42 @@ class Binder:
     def close(self) -> None:
         """Finish what is under way and refuse more."""
         with self._lock:
-            self._closed = True
             self._closing.set()
             waiting = list(self._waiting)
         for key in waiting:
             self.reject(key, "the scheduler is shutting down")
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._pool.close()
+        with self._pool_rests:
+            self._pool_rests.wait_for(lambda: not self._pooled)
+
+    def _submit_reserved(
+        self, framework: Framework, pod: PodInfo, node: NodeName, finished: Finished, timer: PointTimes
+    ) -> None:
+        try:
+            waits = _timed(timer, "Permit", self._permit, framework, pod, node, timer)
+        except NotBound:
+            self._unreserve(framework, pod, node)
+            raise
+        in_pool = waits is None and not _may_wait(framework, pod)
+        with self._lock:
+            self._under_way += 1
+            self._pooled += in_pool
+        if in_pool:
+            self._pool.submit(lambda: self._run_in_pool(framework, pod, node, finished), begun=True)
+        else:
+            arguments = (framework, pod, node, finished, waits)
+            threading.Thread(target=self._run, args=arguments, name=f"bind-{pod.key}", daemon=True).start()
+
+    def _run_in_pool(self, framework: Framework, pod: PodInfo, node: NodeName, finished: Finished) -> None:
+        """Bind, unless the scheduler ended before it came to this."""
+        try:
+            if not self._closing.is_set():
+                self._run(framework, pod, node, finished, None)
+        finally:
+            with self._lock:
+                self._pooled -= 1
+                if not self._pooled and self._closing.is_set():
+                    self._pool_rests.notify_all()
 
     def _reserve(self, framework: Framework, pod: PodInfo, node: NodeName, timer: PointTimes) -> None:
         for name, plugin in framework.reserves:
@@ -238,31 +261,55 @@ class Binder:
 
 def _bind(framework: Framework, pod: PodInfo, node: NodeName, timer: PointTimes) -> None:
     timer.begin()
-    with _timed(timer, "PreBind"):
-        for name, pre_bind in framework.pre_binds:
-            reason = timer.ask(name, "PreBind", pre_bind.pre_bind, pod, node)
-            if reason:
-                raise NotBound(f"pre-bind plugin {name!r}: {reason}", rejected=True, plugin=name)
-    with _timed(timer, "Bind"):
-        if not any(timer.ask(name, "Bind", plugin.bind, pod, node) for name, plugin in framework.binds):
-            raise NotBound("no bind plugin bound the pod", rejected=False)
-    with _timed(timer, "PostBind"):
-        for name, post_bind in framework.post_binds:
-            timer.ask(name, "PostBind", post_bind.post_bind, pod, node)
+    _timed(timer, "PreBind", _run_pre_binds, framework, pod, node, timer)
+    _timed(timer, "Bind", _run_binds, framework, pod, node, timer)
+    _timed(timer, "PostBind", _run_post_binds, framework, pod, node, timer)
 
 
-@contextmanager
-def _timed(timer: PointTimes, point: str) -> Iterator[None]:
-    """Take the time of one extension point for one pod, and how it ended."""
+def _run_pre_binds(framework: Framework, pod: PodInfo, node: NodeName, timer: PointTimes) -> None:
+    for name, plugin in framework.pre_binds:
+        reason = timer.ask(name, "PreBind", plugin.pre_bind, pod, node)
+        if reason:
+            raise NotBound(f"pre-bind plugin {name!r}: {reason}", rejected=True, plugin=name)
+
+
+def _run_binds(framework: Framework, pod: PodInfo, node: NodeName, timer: PointTimes) -> None:
+    for name, plugin in framework.binds:
+        if timer.ask(name, "Bind", plugin.bind, pod, node):
+            return
+    raise NotBound("no bind plugin bound the pod", rejected=False)
+
+
+def _run_post_binds(framework: Framework, pod: PodInfo, node: NodeName, timer: PointTimes) -> None:
+    for name, plugin in framework.post_binds:
+        timer.ask(name, "PostBind", plugin.post_bind, pod, node)
+
+
+def _may_wait(framework: Framework, pod: PodInfo) -> bool:
+    for _, plugin in framework.pre_binds:  # noqa: SIM110  a generator costs more than it says
+        if plugin.may_wait(pod):
+            return True
+    return False
+
+
+def _timed(
+    timer: PointTimes,
+    point: str,
+    work: Callable[Arguments, Said],
+    *arguments: Arguments.args,
+    **words: Arguments.kwargs,
+) -> Said:
+    """Do the work of one extension point for one pod; take its time, and how it ended."""
     status = "Error"
     try:
-        yield
+        done = work(*arguments, **words)
         status = "Success"
     except NotBound as refusal:
         status = "Unschedulable" if refusal.rejected else "Error"
         raise
     finally:
         timer.observe_point(point, status)
+    return done
 
 
 def _profile_name(pod: PodInfo) -> str:

@@ -208,9 +208,11 @@ class Nodes:
         pods = self._pods[index]
         before = pods.get(key)
         group = self._pod_counts.group_of(pod)
-        if before is not None and before.group is group and _same(before.pod, pod):
-            before.pod = pod
-            return
+        if before is not None and _same(before.pod, pod):
+            if before.group is group:
+                before.pod = pod
+                return
+            requests = requests or before.requests  # only its labels changed: a binding adds its node's topology
         placed = _Placed(pod, requests or requests_of(pod), group)
         if before is not None:
             self._count(index, before, -1)

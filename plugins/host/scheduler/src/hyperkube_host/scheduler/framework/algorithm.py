@@ -144,7 +144,10 @@ class Algorithm:
             for _, plugin in filters:
                 if not plugin.skips_filter(pod, nodes):
                     return False
-        return all(plugin.skips_score(pod, nodes) for _, plugin, _ in cached.wide_scores)
+        for _, scorer, _ in cached.wide_scores:  # noqa: SIM110  a generator costs more than it says
+            if not scorer.skips_score(pod, nodes):
+                return False
+        return True
 
     def _schedule_from_cache(self, pod: PreparedPod, nodes: Nodes, cached: EquivalenceClass) -> ScheduleResult:
         if cached.rejections is None:

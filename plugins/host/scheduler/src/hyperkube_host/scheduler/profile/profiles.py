@@ -75,6 +75,9 @@ class Profiles:
         Raises:
             UsageError: a plugin cannot be built, or is named for something that it does not do.
         """
+        loaded = self._loaded
+        if loaded is not None:  # replaced as a whole, so that it needs no lock
+            return loaded
         with self._lock:
             if self._loaded is None:
                 with one_look():
