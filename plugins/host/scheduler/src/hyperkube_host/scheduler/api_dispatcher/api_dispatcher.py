@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from collections import deque
 from collections.abc import Callable
 
@@ -65,7 +64,7 @@ class ApiDispatcher:
         about = reference(pod)
         with self._condition:
             if not self._bound:
-                self._due = time.monotonic() + PATIENCE_SECONDS
+                self._due = self._clock.monotonic() + PATIENCE_SECONDS
             self._bound.append((about, node))
             if not self._writing:
                 self._wake()
@@ -135,11 +134,11 @@ class ApiDispatcher:
                 return
 
     def _is_due(self) -> bool:
-        return self._closing or time.monotonic() >= self._due
+        return self._closing or self._clock.monotonic() >= self._due
 
     def _take_bound(self) -> list[tuple[Object, NodeName]]:
         count = min(len(self._bound), max(AT_ONCE, len(self._bound) // SHARE_AT_ONCE))
-        self._due = time.monotonic() + PATIENCE_SECONDS
+        self._due = self._clock.monotonic() + PATIENCE_SECONDS
         return [self._bound.popleft() for _ in range(count)]
 
     def _write(self, write: Callable[[], None]) -> None:
