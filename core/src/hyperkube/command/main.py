@@ -80,7 +80,10 @@ def usage() -> str:
 
     lines = [*textwrap.wrap(LONG, 100), "", "Usage:", "  hyperkube COMMAND [flags]", "", "Servers:", ""]
     width = max(map(len, ("--make-symlinks", *servers(), *commands())))
-    row = lambda word, text: f"  {word:<{width}}  {text}"  # noqa: E731  a line of each table
+
+    def row(word: str, text: str) -> str:
+        return f"  {word:<{width}}  {text}"
+
     lines += [row(word, f"the same as {entry.name}") for word, entry in servers().items()] or ["  (none installed)"]
     lines += ["", "Commands:", "", *(row(word, _short_help(word)) for word in commands())]
     lines += [row("version", "print the version"), "", "Flags:", ""]

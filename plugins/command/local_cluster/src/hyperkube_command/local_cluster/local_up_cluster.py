@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from hyperkube_command.local_cluster.addons import Addons
@@ -67,7 +67,7 @@ class Script(Record):
         return f"http://127.0.0.1:{self.etcd_port}"
 
 
-def _setting(*names: str, variable: str, default: object, kind: click.ParamType | type, text: str) -> Decorator:
+def _setting(*names: str, variable: str, default: object, kind: click.ParamType[Any] | type, text: str) -> Decorator:
     """Return the option for one of the script's environment variables."""
     return click.option(
         *names, envvar=variable, default=default, show_default=True, show_envvar=True, type=kind, help=text
