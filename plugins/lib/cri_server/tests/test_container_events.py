@@ -56,6 +56,12 @@ def test_a_pod_begins_with_its_sandbox_and_ends_with_it():
     assert transitions(view(EXITED, ready=False), NOTHING) == [("c", Stage.DELETED), ("s", Stage.DELETED)]
 
 
+def test_a_short_life_that_was_not_seen_is_told_in_order():
+    assert transitions(view(), view(EXITED, ready=False)) == [
+        ("c", Stage.CREATED), ("c", Stage.STARTED), ("c", Stage.STOPPED), ("s", Stage.STOPPED),
+    ]  # fmt: skip
+
+
 def test_a_container_stops_before_its_successor_begins():
     steps = transitions(view(RUNNING, known="a"), view(CREATED, known="b"))
 

@@ -56,11 +56,15 @@ class PodView:
     sandboxes: Mapping[str, SandboxStatus]
     containers: Mapping[str, ContainerStatus]
 
-    def stages(self) -> dict[str, Stage]:
-        """Return the stage of each, sandboxes first."""
-        found = {known: Stage.STARTED if one.ready else Stage.STOPPED for known, one in self.sandboxes.items()}
+    def sandbox_stages(self) -> dict[str, Stage]:
+        """Return the stage of each sandbox."""
+        return {known: Stage.STARTED if one.ready else Stage.STOPPED for known, one in self.sandboxes.items()}
+
+    def container_stages(self, sandbox_id: str) -> dict[str, Stage]:
+        """Return the stage of each container of a sandbox."""
+        members = {known: one for known, one in self.containers.items() if one.sandbox_id == sandbox_id}
         # What a runtime cannot tell may run.
-        return found | {known: _STAGES.get(one.state, Stage.STARTED) for known, one in self.containers.items()}
+        return {known: _STAGES.get(one.state, Stage.STARTED) for known, one in members.items()}
 
 
 NOTHING = PodView({}, {})
@@ -69,10 +73,22 @@ NOTHING = PodView({}, {})
 def transitions(before: PodView, after: PodView) -> list[tuple[str, Stage]]:
     """Return id and stage of each step from one view to the next, in the order in which a pod takes them.
 
-    What has ended comes before what has begun: a container's successor starts when it is over.
+    A sandbox starts before its containers and stops after them; its successor comes when it is over, and so it is with
+    containers.
     """
-    old, new = before.stages(), after.stages()
-    ended = [(one, stage) for one in reversed(old) for stage in _steps(old[one], new.get(one, Stage.DELETED))]
+    old, new = before.sandbox_stages(), after.sandbox_stages()
+    found: list[tuple[str, Stage]] = []
+    for sandbox in {**old, **new}:
+        steps = [(sandbox, stage) for stage in _steps(old.get(sandbox), new.get(sandbox, Stage.DELETED))]
+        inner = _container_transitions(before.container_stages(sandbox), after.container_stages(sandbox))
+        found += [step for step in steps if step[1] <= Stage.STARTED]
+        found += inner
+        found += [step for step in steps if step[1] > Stage.STARTED]
+    return found
+
+
+def _container_transitions(old: Mapping[str, Stage], new: Mapping[str, Stage]) -> list[tuple[str, Stage]]:
+    ended = [(one, stage) for one in old for stage in _steps(old[one], new.get(one, Stage.DELETED))]
     begun = [(one, stage) for one in new if one not in old for stage in _steps(None, new[one])]
     return ended + begun
 
