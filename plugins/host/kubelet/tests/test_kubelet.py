@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from hyperkube.client.fake import FakeClient
 from hyperkube.kinds.conditions import condition
 from hyperkube.kinds.resources import LEASES, NODES, PODS
+from hyperkube.machinery.clock import SystemClock
 from hyperkube.machinery.errors import UsageError
 
 pytest.importorskip("hyperkube_runtime.hollow", reason="simulates pods")
@@ -252,3 +254,73 @@ def test_a_kubelet_that_may_not_register_waits_for_its_node(tmp_path):
         assert client.get(NODES, "n1")["status"]["daemonEndpoints"] == {"kubeletEndpoint": {"Port": 10250}}
     finally:
         rig.kubelet.close()
+
+
+def test_with_an_external_cloud_the_node_waits_for_it_and_keeps_its_addresses(tmp_path):
+    with running(tmp_path, **{"cloud-provider": "external", "node-status-update-frequency": "100ms"}) as rig:
+        registered = rig.client.get(NODES, "n1")
+        found = [{"type": "ExternalIP", "address": "203.0.113.9"}]
+        rig.client.patch(NODES, "n1", {"status": {"addresses": found}}, subresource="status")
+        # The next report is written with what the cloud has found.
+        rig.client.patch(NODES, "n1", {"status": {"conditions": []}}, subresource="status")
+        until(lambda: condition(rig.client.get(NODES, "n1")["status"], "Ready"))
+        after = rig.client.get(NODES, "n1")["status"]["addresses"]
+
+    uninitialized = {"key": "node.cloudprovider.kubernetes.io/uninitialized", "value": "true", "effect": "NoSchedule"}
+    assert registered["spec"]["taints"] == [uninitialized]
+    assert registered["metadata"]["annotations"]["alpha.kubernetes.io/provided-node-ip"] == "127.0.0.1"
+    assert [row["type"] for row in registered["status"]["addresses"]] == ["InternalIP", "Hostname"]
+    assert after == found
+
+
+def test_with_an_external_cloud_addresses_that_were_not_given_are_the_clouds(tmp_path):
+    with running(tmp_path, **{"cloud-provider": "external", "node-ip": ""}) as rig:
+        node = rig.client.get(NODES, "n1")
+
+    assert "alpha.kubernetes.io/provided-node-ip" not in node["metadata"]["annotations"]
+    assert node["status"]["addresses"] == []
+
+
+class NotesNodes(FakeClient):
+    """Notes what is asked about nodes."""
+
+    def __init__(self):
+        super().__init__(SystemClock())
+        self.asked = set()
+
+    def get(self, resource, name, *more, **options):
+        if resource == NODES:
+            self.asked.add(("get", name))
+        return super().get(resource, name, *more, **options)
+
+    def list(self, resource, *more, **options):
+        if resource == NODES:
+            self.asked.add(("list", str(options.get("field_selector", ""))))
+        return super().list(resource, *more, **options)
+
+    def watch(self, resource, *more, **options):
+        if resource == NODES:
+            self.asked.add(("watch", str(options.get("field_selector", ""))))
+        return super().watch(resource, *more, **options)
+
+
+def test_the_kubelet_reads_its_own_node_alone(tmp_path):
+    client = NotesNodes()
+    client.seed(NODES, {"metadata": {"name": "n2"}, "spec": {}})
+    with running(tmp_path, client=client) as rig:
+        rig.create("p", containers=HOLLOW)
+        rig.wait_phase("Running", "p")
+
+    assert client.asked == {("get", "n1")}
+
+
+def test_a_pod_of_an_unknown_runtime_class_does_not_start_and_says_why(hollow):
+    hollow.create("p", containers=HOLLOW, runtimeClassName="gvisor")
+
+    def told():
+        return [message for reason, message in hollow.events() if reason == "FailedCreatePodSandBox"]
+
+    (message, *_) = until(told)
+    assert message.startswith("Failed to create pod sandbox: ")
+    assert '"gvisor"' in message
+    assert hollow.status("p").get("phase", "Pending") == "Pending"

@@ -6,6 +6,7 @@ import socket
 from collections.abc import Mapping
 from pathlib import Path
 
+from hyperkube_host.kubelet.taint_flags import read_taint
 from hyperkube_host.kubelet.thresholds import Threshold, read_thresholds
 
 from hyperkube.machinery import quantity
@@ -21,9 +22,9 @@ REMOTE, DOCKER = "remote", "docker"
 RUNTIME_SOCKETS = ("/run/containerd/containerd.sock", "/run/crio/crio.sock", "/run/cri-dockerd.sock")
 """Where runtimes listen; the first that is there is used by a kubelet that is given no other."""
 AUTHORIZATION_MODES = ("Webhook", "AlwaysAllow")
-CLOUD_WORDS = ("", "external", "auto-detect")
+EXTERNAL_CLOUD = "external"
+CLOUD_WORDS = ("", EXTERNAL_CLOUD, "auto-detect")
 """What ``--cloud-provider`` may say beside a plugin's name: no cloud, one that others ask, and the 1.x default."""
-TAINT_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
 class NodeOptions(Record):
@@ -48,6 +49,7 @@ class NodeOptions(Record):
     eviction_max_pod_grace_seconds: float
     isolates_local_storage: bool
     controller_attaches: bool
+    external_cloud: bool
 
     @classmethod
     def of(cls, values: FlagValues) -> NodeOptions:
@@ -60,7 +62,7 @@ class NodeOptions(Record):
             name=node_name(values),
             ips=tuple(ip for ip in values["node-ip"].split(",") if ip),
             labels=values["node-labels"],
-            taints=tuple(_taint(text) for text in values["register-with-taints"]),
+            taints=tuple(read_taint(text) for text in values["register-with-taints"]),
             provider_id=values["provider-id"],
             register=values["register-node"],
             schedulable=values["register-schedulable"],
@@ -82,6 +84,7 @@ class NodeOptions(Record):
             eviction_max_pod_grace_seconds=values["eviction-max-pod-grace-period"],
             isolates_local_storage=values["local-storage-capacity-isolation"],
             controller_attaches=values["enable-controller-attach-detach"],
+            external_cloud=values["cloud-provider"] == EXTERNAL_CLOUD,
         )
 
 
@@ -388,13 +391,3 @@ def _size(name: str, text: str) -> int:
         return quantity.parse(text).value()
     except quantity.QuantityError as error:
         raise UsageError(f"--{name}={text!r}: {error}") from error
-
-
-def _taint(text: str) -> Object:
-    """Read ``key=value:effect`` or ``key:effect``."""
-    pair, colon, effect = text.rpartition(":")
-    if not colon or effect not in TAINT_EFFECTS:
-        known = ", ".join(TAINT_EFFECTS)
-        raise UsageError(f"--register-with-taints: {text!r} is not key=value:effect or key:effect (effects: {known})")
-    key, _, value = pair.partition("=")
-    return {"key": key, "value": value, "effect": effect} if value else {"key": key, "effect": effect}

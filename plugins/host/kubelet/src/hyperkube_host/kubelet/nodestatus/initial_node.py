@@ -11,8 +11,10 @@ import socket
 from hyperkube_host.kubelet.nodestatus.machine_info import architecture, operating_system
 from hyperkube_host.kubelet.options import NodeOptions
 
+from hyperkube.kinds.taints import CLOUD_UNINITIALIZED
 from hyperkube.machinery.objects import Object
 
+PROVIDED_IPS = "alpha.kubernetes.io/provided-node-ip"
 CONTROLLER_ATTACHES = "volumes.kubernetes.io/controller-managed-attach-detach"
 
 
@@ -41,6 +43,14 @@ def initial_labels(options: NodeOptions) -> dict[str, str]:
     }
 
 
+def initial_annotations(options: NodeOptions) -> dict[str, str]:
+    """Return the annotations a node registers with: who attaches volumes, and the addresses for its cloud to check."""
+    found = {CONTROLLER_ATTACHES: "true"} if options.controller_attaches else {}
+    if options.external_cloud and options.ips:
+        found[PROVIDED_IPS] = ",".join(options.ips)
+    return found
+
+
 def initial_node(options: NodeOptions) -> Object:
     """Return the Node to register, without its status."""
     spec: Object = {}
@@ -48,6 +58,9 @@ def initial_node(options: NodeOptions) -> Object:
     if not options.schedulable:
         spec["unschedulable"] = True
         taints.append({"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"})
+    if options.external_cloud:
+        # The cloud's controller lifts it once it has said what the node is.
+        taints.append({"key": CLOUD_UNINITIALIZED, "value": "true", "effect": "NoSchedule"})
     if taints:
         spec["taints"] = taints
     if options.provider_id:
@@ -58,7 +71,7 @@ def initial_node(options: NodeOptions) -> Object:
         "metadata": {
             "name": options.name,
             "labels": initial_labels(options),
-            "annotations": {CONTROLLER_ATTACHES: "true"} if options.controller_attaches else {},
+            "annotations": initial_annotations(options),
         },
         "spec": spec,
     }

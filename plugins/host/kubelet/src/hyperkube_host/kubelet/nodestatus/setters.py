@@ -101,10 +101,9 @@ class NodeStatus:
             status["volumesInUse"] = in_use
         elif old.get("volumesInUse"):
             status["volumesInUse"] = None  # what is left out of a patch stays as it is
-        hostname = {"type": "Hostname", "address": self._options.name}
         capacity, allocatable = self._resources(self._capacity)
         status |= {
-            "addresses": [*({"type": "InternalIP", "address": a} for a in self._addresses), hostname],
+            "addresses": self._node_addresses(old),
             "capacity": write(capacity),
             "allocatable": write(allocatable),
             "nodeInfo": {
@@ -116,6 +115,16 @@ class NodeStatus:
         }
         status["conditions"] = self._conditions(old, now)
         return status | self._abilities()
+
+    def _node_addresses(self, old: Object) -> list[Object]:
+        """Return the addresses; those that a cloud's controller has written are the cloud's to change.
+
+        Source: kubernetes ``pkg/kubelet/nodestatus/setters.go`` (NodeAddress).
+        """
+        if self._options.external_cloud and (old.get("addresses") or not self._options.ips):
+            return list(old.get("addresses") or ())
+        hostname = {"type": "Hostname", "address": self._options.name}
+        return [*({"type": "InternalIP", "address": address} for address in self._addresses), hostname]
 
     def _runtime_version(self, old: Object) -> str:
         try:
