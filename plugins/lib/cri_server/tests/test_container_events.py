@@ -62,6 +62,15 @@ def test_a_short_life_that_was_not_seen_is_told_in_order():
     ]  # fmt: skip
 
 
+def test_a_sandbox_that_is_not_ready_yet_has_not_stopped():
+    unready = view(ready=False)
+
+    assert transitions(NOTHING, unready) == [("s", Stage.CREATED)]
+    assert transitions(unready, view()) == [("s", Stage.STARTED)]
+    assert transitions(view(), unready) == [("s", Stage.STOPPED)]
+    assert transitions(unready, NOTHING) == [("s", Stage.DELETED)]
+
+
 def test_a_container_stops_before_its_successor_begins():
     steps = transitions(view(RUNNING, known="a"), view(CREATED, known="b"))
 

@@ -56,9 +56,17 @@ class PodView:
     sandboxes: Mapping[str, SandboxStatus]
     containers: Mapping[str, ContainerStatus]
 
-    def sandbox_stages(self) -> dict[str, Stage]:
-        """Return the stage of each sandbox."""
-        return {known: Stage.STARTED if one.ready else Stage.STOPPED for known, one in self.sandboxes.items()}
+    def sandbox_stage(self, sandbox_id: str) -> Stage | None:
+        """Return the stage of a sandbox, None for one that is not there.
+
+        One that is not ready and has no container has yet to start; or it is over, which only an earlier view tells.
+        """
+        sandbox = self.sandboxes.get(sandbox_id)
+        if sandbox is None:
+            return None
+        if sandbox.ready:
+            return Stage.STARTED
+        return Stage.STOPPED if self.container_stages(sandbox_id) else Stage.CREATED
 
     def container_stages(self, sandbox_id: str) -> dict[str, Stage]:
         """Return the stage of each container of a sandbox."""
@@ -76,10 +84,12 @@ def transitions(before: PodView, after: PodView) -> list[tuple[str, Stage]]:
     A sandbox starts before its containers and stops after them; its successor comes when it is over, and so it is with
     containers.
     """
-    old, new = before.sandbox_stages(), after.sandbox_stages()
     found: list[tuple[str, Stage]] = []
-    for sandbox in {**old, **new}:
-        steps = [(sandbox, stage) for stage in _steps(old.get(sandbox), new.get(sandbox, Stage.DELETED))]
+    for sandbox in {**before.sandboxes, **after.sandboxes}:
+        old, new = before.sandbox_stage(sandbox), after.sandbox_stage(sandbox)
+        if old is Stage.STARTED and new is Stage.CREATED:
+            new = Stage.STOPPED
+        steps = [(sandbox, stage) for stage in _steps(old, Stage.DELETED if new is None else new)]
         inner = _container_transitions(before.container_stages(sandbox), after.container_stages(sandbox))
         found += [step for step in steps if step[1] <= Stage.STARTED]
         found += inner
