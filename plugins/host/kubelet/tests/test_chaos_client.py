@@ -4,12 +4,16 @@ from random import Random
 
 import pytest
 from hyperkube_host.kubelet.chaos_client import ChaosClient, with_chaos
+from hyperkube_host.kubelet.command import COMMAND, options_of
+from hyperkube_host.kubelet.kubelet import Kubelet
 
 from hyperkube.client.client import Client
 from hyperkube.client.fake import FakeClient
-from hyperkube.kinds.resources import CONFIG_MAPS
+from hyperkube.kinds.resources import CONFIG_MAPS, PODS
 from hyperkube.machinery.clock import SystemClock
 from hyperkube.machinery.errors import UsageError
+from hyperkube.plugin.flags import FlagValues
+from hyperkube.testing.waiting import eventually
 
 OBJECT = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "c"}}
 
@@ -67,3 +71,21 @@ def test_the_share_that_fails_is_the_chance():
 def test_what_is_no_probability_is_refused(chance):
     with pytest.raises(UsageError, match="is no probability: 0 to 1"):
         with_chaos(FakeClient(SystemClock()), chance, Random(1))
+
+
+def test_pods_settle_although_requests_fail(tmp_path):
+    api = FakeClient(SystemClock())
+    values = {
+        "hostname-override": "n1", "root-dir": str(tmp_path), "container-runtime": "hollow", "node-ip": "127.0.0.1",
+    }  # fmt: skip
+    options = options_of(FlagValues.of(COMMAND.all_flags(), values))
+    kubelet = Kubelet(client=with_chaos(api, 0.3, Random(1)), options=options)
+    kubelet.start()
+    try:
+        for name in ("a", "b", "c"):
+            spec = {"nodeName": "n1", "containers": [{"name": "c", "image": "i"}]}
+            api.create(PODS, {"metadata": {"name": name}, "spec": spec}, "default")
+
+        eventually(lambda: {one.get("status", {}).get("phase") for one in api.objects(PODS)} == {"Running"})
+    finally:
+        kubelet.close()

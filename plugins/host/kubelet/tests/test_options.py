@@ -12,6 +12,18 @@ from hyperkube_host.kubelet.options import KubeletOptions
 from hyperkube.machinery.errors import UsageError
 from hyperkube.plugin.flags import FlagValues
 
+KUBERNETES_DEFAULTS = {
+    "address": "0.0.0.0",
+    "port": 10250, "healthz-port": 10248, "healthz-bind-address": "127.0.0.1", "cadvisor-port": 0, "read-only-port": 0,
+    "root-dir": "/var/lib/kubelet", "enable-server": True, "enable-debugging-handlers": True, "register-node": True,
+    "file-check-frequency": 20, "http-check-frequency": 20, "sync-frequency": 60, "node-status-update-frequency": 10,
+    "max-pods": 110, "registry-qps": 5, "registry-burst": 10, "serialize-image-pulls": True, "oom-score-adj": -999,
+    "image-gc-high-threshold": 85, "image-gc-low-threshold": 80, "minimum-container-ttl-duration": 0,
+    "maximum-dead-containers-per-container": 1, "maximum-dead-containers": -1, "runonce": False, "chaos-chance": 0.0,
+    "make-iptables-util-chains": True, "streaming-connection-idle-timeout": 4 * 3600,
+}  # fmt: skip
+"""Flag → default of 1.36; of a flag that it has no more, the last one."""
+
 
 def options(**values):
     given = {"container-runtime": "hollow", **{name.replace("_", "-"): value for name, value in values.items()}}
@@ -24,6 +36,12 @@ def test_without_flags_the_node_is_the_machine():
     assert found.node.name == socket.gethostname().lower()
     assert found.values["hostname-override"] == found.node.name
     assert (found.node.max_pods, found.node.lease_seconds, found.pods.log_max_bytes) == (110, 40, 10 << 20)
+
+
+def test_the_defaults_are_kubernetes():
+    values = options().values
+
+    assert {name: values[name] for name in KUBERNETES_DEFAULTS} == KUBERNETES_DEFAULTS
 
 
 @pytest.mark.parametrize(("runtime", "is_found"), [("", True), ("remote", True), ("docker", False), ("process", False)])

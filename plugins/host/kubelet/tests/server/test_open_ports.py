@@ -1,7 +1,7 @@
 """The kubelet's ports without authentication."""
 
 import pytest
-from hyperkube_host.kubelet.server.open_ports import OPEN_PATHS, health_port, read_only_port
+from hyperkube_host.kubelet.server.open_ports import OPEN_PATHS, cadvisor_port, health_port, read_only_port
 from hyperkube_lib.serving.exchange import HttpRequest, Response
 
 
@@ -45,3 +45,11 @@ def test_the_read_only_port_shows_pods_and_usage(path):
 )
 def test_it_does_nothing_and_tells_no_secrets(method, path):
     assert ask(read_only_port(Pages()), path, method).status == 404
+
+
+def test_cadvisors_port_has_the_containers_metrics_and_nothing_else():
+    port = cadvisor_port(Pages())
+
+    assert ask(port, "/metrics").body == b"/metrics/cadvisor"
+    assert [ask(port, path).status for path in ("/pods", "/metrics/cadvisor", "/")] == [404, 404, 404]
+    assert ask(port, "/metrics", "POST").status == 404

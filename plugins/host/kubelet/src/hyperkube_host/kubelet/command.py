@@ -111,7 +111,7 @@ def serve(life: Lifecycle, server: ServerOptions, kubelet: Kubelet) -> None:
     Raises:
         UsageError: an address cannot be bound.
     """
-    from hyperkube_host.kubelet.server.open_ports import health_port, read_only_port
+    from hyperkube_host.kubelet.server.open_ports import cadvisor_port, health_port, read_only_port
     from hyperkube_lib.serving.edge import Edge
 
     if server.healthz_port:
@@ -120,6 +120,9 @@ def serve(life: Lifecycle, server: ServerOptions, kubelet: Kubelet) -> None:
     if server.enabled and server.read_only_port:
         handler = read_only_port(kubelet.handler)
         life.start("the read-only port", Edge(handler, host=server.address, port=server.read_only_port))
+    if server.cadvisor_port:
+        cadvisor = cadvisor_port(kubelet.handler)
+        life.start("cAdvisor's port", Edge(cadvisor, host=server.address, port=server.cadvisor_port))
 
 
 def join(options: KubeletOptions, kubeconfig: str, bootstrap_kubeconfig: str, pause: Callable[[], bool]) -> None:

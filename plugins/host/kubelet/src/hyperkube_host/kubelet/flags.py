@@ -40,7 +40,7 @@ FLAGS = (
         Flag("node-lease-duration-seconds", INT, 40, "life of the node's lease"),
         Flag("api-servers", LIST, "", "API servers; the first is used", deprecated="use --kubeconfig"),
         Flag("pod-cidr", CIDRS, "", "pod addresses of a stand-alone node"),
-        Flag("cloud-provider", STRING, "", "cloud provider plugin, or external", accepted=True),
+        Flag("cloud-provider", STRING, "", "external: the node waits until its cloud has described it"),
         Flag("cloud-config", STRING, "", "its configuration file", accepted=True),
         Flag(
             "bootstrap-kubeconfig",
@@ -214,7 +214,7 @@ FLAGS = (
         Flag("healthz-port", INT, 10248, "port of the health endpoint; 0 for none"),
         Flag("read-only-port", INT, 0, "port without authentication; 0 for none"),
         Flag("streaming-connection-idle-timeout", DURATION, "4h0m0s", "idle streams end after it", accepted=True),
-        Flag("cadvisor-port", INT, 0, "cAdvisor's port", accepted=True),
+        Flag("cadvisor-port", INT, 0, "port of the containers' metrics as cAdvisor has them; 0 for none"),
     ),
     *SECURE_SERVING,
     *section(

@@ -255,6 +255,7 @@ class ServerOptions(Record):
     address: str
     port: int
     read_only_port: int
+    cadvisor_port: int
     healthz_address: str
     healthz_port: int
     debugging_handlers: bool
@@ -293,6 +294,7 @@ class ServerOptions(Record):
             address=values["address"],
             port=values["port"],
             read_only_port=values["read-only-port"],
+            cadvisor_port=values["cadvisor-port"],
             healthz_address=values["healthz-bind-address"],
             healthz_port=values["healthz-port"],
             debugging_handlers=values["enable-debugging-handlers"],
