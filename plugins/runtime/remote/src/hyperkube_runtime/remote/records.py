@@ -6,11 +6,12 @@ Sources: kubernetes ``pkg/kubelet/kuberuntime/helpers.go`` (toKubeContainer), ``
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Generic, TypeVar
 
 from hyperkube.hookspecs.runtime import Config, ContainerState, ContainerStatus, Image, RuntimeStatus, SandboxStatus
 
+Record = TypeVar("Record")
 POD_UID = "io.kubernetes.pod.uid"
 _NANO = 1_000_000_000
 _STATES = (ContainerState.CREATED, ContainerState.RUNNING, ContainerState.EXITED, ContainerState.UNKNOWN)
@@ -20,6 +21,30 @@ _STATE_OF = {f"CONTAINER_{state.name}": state for state in _STATES}
 def seconds(nanoseconds: int) -> float:
     """Return a time of CRI in seconds since the epoch; 0 stays 0: not yet."""
     return nanoseconds / _NANO
+
+
+class ListedRecords(Generic[Record]):
+    """The records of a list that is asked for again and again: made once for each sandbox or container and state.
+
+    All else that a list tells of one never changes. May be used from several threads: each list replaces what is known.
+    """
+
+    def __init__(self, make: Callable[[Any], Record]) -> None:
+        """Make a record of a message with `make`."""
+        self._make = make
+        self._known: dict[str, tuple[int, Record | None]] = {}
+
+    def of(self, messages: Iterable[Any]) -> list[Record]:
+        """Return the records of the messages that belong to pods."""
+        known, listed = self._known, dict[str, tuple[int, Record | None]]()
+        for message in messages:
+            state = message.state
+            row = known.get(message.id)
+            if row is None or row[0] != state:
+                row = (state, self._make(message) if POD_UID in message.labels else None)
+            listed[message.id] = row
+        self._known = listed
+        return [record for _, record in listed.values() if record is not None]
 
 
 def listed_sandbox(message: Any) -> SandboxStatus:

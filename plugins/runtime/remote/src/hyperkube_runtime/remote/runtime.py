@@ -13,6 +13,7 @@ from hyperkube_lib.grpc_messages import RpcFailed
 from hyperkube_runtime.remote.images import RemoteImages
 from hyperkube_runtime.remote.records import (
     POD_UID,
+    ListedRecords,
     container_status,
     listed_container,
     listed_sandbox,
@@ -75,6 +76,8 @@ class RemoteRuntime(RemoteImages):
         super().__init__(client)
         self.name = version.get("runtime_name", "")
         self._version = version.get("runtime_version", "")
+        self._sandboxes = ListedRecords(listed_sandbox)
+        self._containers = ListedRecords(listed_container)
 
     def _call(self, method: str, request: Mapping[str, Any], extra_seconds: float = 0.0) -> dict[str, Any]:
         try:
@@ -149,8 +152,7 @@ class RemoteRuntime(RemoteImages):
 
     def sandboxes(self) -> Sequence[SandboxStatus]:
         """Return all sandboxes of pods, without their addresses."""
-        found = self._list("ListPodSandbox", {}).items
-        return [listed_sandbox(message) for message in found if POD_UID in message.labels]
+        return self._sandboxes.of(self._list("ListPodSandbox", {}).items)
 
     # containers
 
@@ -176,8 +178,7 @@ class RemoteRuntime(RemoteImages):
 
     def containers(self) -> Sequence[ContainerStatus]:
         """Return all containers of pods, without what only their status tells."""
-        found = self._list("ListContainers", {}).containers
-        return [listed_container(message) for message in found if POD_UID in message.labels]
+        return self._containers.of(self._list("ListContainers", {}).containers)
 
     def pod(self, uid: str) -> tuple[Sequence[SandboxStatus], Sequence[ContainerStatus]]:
         """Return the statuses of one pod's sandboxes and containers; what goes away meanwhile is left out."""
