@@ -31,9 +31,15 @@ def log(tmp_path):
     return tmp_path / "0.log"
 
 
-def status(path):
+def status(path, container_id="c"):
     return ContainerStatus(
-        id="c", sandbox_id="s", name="c", attempt=0, state=ContainerState.RUNNING, image="i", log_path=str(path)
+        id=container_id,
+        sandbox_id="s",
+        name="c",
+        attempt=0,
+        state=ContainerState.RUNNING,
+        image="i",
+        log_path=str(path),
     )
 
 
@@ -64,6 +70,20 @@ def test_a_log_whose_path_a_list_does_not_tell_is_asked_for(log):
     ContainerLogManager(LogRotationPolicy(max_bytes=5), writer, FakeClock()).rotate_logs([status("")])
 
     assert not log.exists()
+
+
+def test_where_a_log_is_is_asked_for_once(log):
+    writer = Writer()
+    writer.log, asked = log, []
+    writer.container = lambda container_id: asked.append(container_id) or status(log)
+    manager = ContainerLogManager(LogRotationPolicy(max_bytes=10), writer, FakeClock())
+
+    for _ in range(3):
+        manager.rotate_logs([status("")])
+    manager.rotate_logs([])
+    manager.rotate_logs([status("")])
+
+    assert asked == ["c", "c"]
 
 
 def test_a_small_log_stays(log):
@@ -99,7 +119,9 @@ def test_several_logs_may_be_rotated_at_a_time(tmp_path):
         path.parent.mkdir()
         path.write_text("large enough")
     writer = Writer()
-    ContainerLogManager(LogRotationPolicy(max_bytes=5, workers=3), writer, FakeClock()).rotate_logs(map(status, paths))
+    manager = ContainerLogManager(LogRotationPolicy(max_bytes=5, workers=3), writer, FakeClock())
+
+    manager.rotate_logs([status(path, path.parent.name) for path in paths])
 
     assert len(writer.reopened) == 4
     assert not any(path.exists() for path in paths)

@@ -39,48 +39,49 @@ class ContainerLogManager:
         self._policy = policy
         self._runtime = runtime
         self._clock = clock
+        self._paths: dict[str, str] = {}
 
     def rotate_logs(self, running: Iterable[ContainerStatus]) -> None:
         """Rotate the logs of these containers that are too large."""
-        large = [status for status in map(self._with_path, running) if self._is_large(status)]
+        # A container's log stays where it is, and asking for each every time is most of what an idle node does.
+        self._paths = {status.id: self._paths.get(status.id) or self._path(status) for status in running}
+        large = [(known, Path(path)) for known, path in self._paths.items() if path and self._is_large(Path(path))]
         if self._policy.workers > 1 and len(large) > 1:
             with ThreadPoolExecutor(self._policy.workers, thread_name_prefix="log-rotation") as pool:
-                list(pool.map(self._rotate, large))
+                list(pool.map(self._rotate, *zip(*large, strict=True)))
             return
-        for status in large:
-            self._rotate(status)
+        for known, path in large:
+            self._rotate(known, path)
 
-    def _with_path(self, status: ContainerStatus) -> ContainerStatus:
-        """Return the status with the path of the log, which a list of containers need not tell."""
+    def _path(self, status: ContainerStatus) -> str:
+        """Return the path of a container's log, which a list of containers need not tell; empty if it is not known."""
         try:
-            return status if status.log_path else self._runtime.container(status.id)
+            return status.log_path or self._runtime.container(status.id).log_path
         except RuntimeFailed:
-            return status  # it is gone, or is looked at in the next round
+            return ""  # it is gone, or is looked at in the next round
 
-    def _is_large(self, status: ContainerStatus) -> bool:
-        path = Path(status.log_path)
+    def _is_large(self, path: Path) -> bool:
         try:
             # Where a link leads to the log, the runtime keeps and rotates it elsewhere: Docker does.
-            return bool(status.log_path) and not path.is_symlink() and path.stat().st_size >= self._policy.max_bytes
+            return not path.is_symlink() and path.stat().st_size >= self._policy.max_bytes
         except OSError:
             return False  # it has written nothing yet, or is gone
 
-    def _rotate(self, status: ContainerStatus) -> None:
-        path = Path(status.log_path)
+    def _rotate(self, container_id: str, path: Path) -> None:
         try:
             tidy(path, self._policy.max_files)
             rotated = path.with_name(f"{path.name}.{self._clock.now().strftime(STAMP)}")
             path.rename(rotated)
         except OSError as error:
-            _log.warning("cannot rotate the log of container %s: %s", status.id, error)
+            _log.warning("cannot rotate the log of container %s: %s", container_id, error)
             return
         try:
-            self._runtime.reopen_log(status.id)
+            self._runtime.reopen_log(container_id)
         except ContainerNotFound:
             return  # it ended meanwhile; its log is complete
         except RuntimeFailed as error:
             # It goes on writing to the old file: that gets its name back, so that nothing is lost or hidden.
-            _log.warning("cannot reopen the log of container %s: %s", status.id, error)
+            _log.warning("cannot reopen the log of container %s: %s", container_id, error)
             rotated.rename(path)
 
 
