@@ -39,7 +39,15 @@ TYPED_ELSEWHERE = {
 AS_GENERATED = frozenset(
     f"write-{family}.md"
     for family in (
-        *("a-cloud-provider", "a-command", "a-container-runtime", "a-pod-network", "a-proxier", "a-server"),
+        *(
+            "a-cloud-provider",
+            "a-command",
+            "a-container-runtime",
+            "a-csi-driver",
+            "a-pod-network",
+            "a-proxier",
+            "a-server",
+        ),
         *("a-storage-backend", "a-volume-kind", "an-addon", "an-api-group", "an-authenticator", "an-authorizer"),
     )
 )

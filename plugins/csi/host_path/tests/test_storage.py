@@ -1,8 +1,13 @@
 """The controller service: what is on the disk, and that it is made and deleted whole."""
 
+import shutil
+from pathlib import Path
+from typing import ClassVar
+
 import pytest
 from hyperkube_csi.host_path import HostPath
 from hyperkube_lib.csi import CsiFailed
+from hyperkube_testing.csi import CsiDriverContract
 
 from hyperkube.plugin import PluginContext
 
@@ -14,6 +19,17 @@ BLOCK = {"access_mode": {"mode": "SINGLE_NODE_WRITER"}, "block": {}}
 @pytest.fixture
 def driver(tmp_path):
     return HostPath(PluginContext(name="csi-host-path", settings={"dir": str(tmp_path), "node_id": "n1"}))
+
+
+class TestContract(CsiDriverContract):
+    """Of volumes that are folders."""
+
+
+@pytest.mark.skipif(
+    not Path("/dev/loop-control").exists() or not shutil.which("mkfs.ext4"), reason="needs loop devices"
+)
+class TestContractOfImages(CsiDriverContract):
+    parameters: ClassVar = {"backing": "image"}
 
 
 def make(driver, name="v", size=8 * MI, capability=MOUNT, **more):

@@ -45,7 +45,9 @@ def test_a_driver_behind_a_socket(tmp_path):
     server.start()
     client = CsiClient(f"unix://{tmp_path / 'csi.sock'}", 60)
     try:
-        made = client.call(CONTROLLER, "CreateVolume", {"name": "a", "capacity_range": {"required_bytes": 5}})
+        wanted = {"name": "a", "capacity_range": {"required_bytes": 5}}
+        capability = {"access_mode": {"mode": "SINGLE_NODE_WRITER"}, "mount": {}}
+        made = client.call(CONTROLLER, "CreateVolume", {**wanted, "volume_capabilities": [capability]})
         info = client.call(NODE, "NodeGetInfo", {})
 
         assert made["volume"] == {"volume_id": "vol-a", "capacity_bytes": 5}

@@ -29,6 +29,8 @@ FAMILIES = {
     "cloud_controller": "hyperkube.hookspecs.controller",
     "csi": "hyperkube_lib.csi.driver",
 }
+BASES = {"csi": "CsiDriver"}
+"""Families without hooks → the class of their module that plugins derive from."""
 """All families: also those whose hook specs are another family's, or that derive from a class of a library."""
 
 

@@ -15,7 +15,7 @@ from enum import StrEnum
 from importlib.metadata import EntryPoint
 from typing import Any
 
-from hyperkube_command.plugins.catalog import FAMILIES
+from hyperkube_command.plugins.catalog import BASES, FAMILIES
 from hyperkube_command.plugins.why import HOSTS
 
 from hyperkube.hookspecs.base import Plugin
@@ -83,6 +83,9 @@ def check_hooks(family: str, entry: EntryPoint) -> Iterator[tuple[Level, str]]:
         return
     found = load_entry(family, entry)
     specifications = importlib.import_module(FAMILIES[family])
+    if family in BASES:
+        yield _base(found, getattr(specifications, BASES[family]))
+        return
     known = {name: spec for name, spec in vars(specifications).items() if getattr(spec, f"{PROJECT}_spec", None)}
     marked = []
     for name in dir(found):
@@ -98,6 +101,15 @@ def check_hooks(family: str, entry: EntryPoint) -> Iterator[tuple[Level, str]]:
         yield Level.WRONG, f"it has no hook of its family ({', '.join(sorted(known))})"
     else:
         yield Level.FINE, ", ".join(sorted(marked))
+
+
+def _base(found: type, base: type) -> tuple[Level, str]:
+    """Return whether a class derives from the one of its family, and which methods it adds to that."""
+    if not issubclass(found, base):
+        return Level.WRONG, f"{found.__name__} must derive from {base.__module__}.{base.__name__}"
+    if missing := [name for name in base.__annotations__ if not hasattr(found, name)]:
+        return Level.WRONG, f"{found.__name__} does not say its {', '.join(missing)}"
+    return Level.FINE, ", ".join(sorted(name for name in vars(found) if name[0] != "_" and callable(vars(found)[name])))
 
 
 def _arguments(name: str, spec: Any, implementation: Any) -> Iterator[tuple[Level, str]]:

@@ -23,6 +23,7 @@ CONTRACTS = {
     "authz": ("AuthzContract",),
     "cloud": ("CloudContract",),
     "controller": ("ControllerContract",),
+    "csi": ("CsiDriverContract",),
     "network": ("NetworkContract",),
     "proxier": ("ProxierContract",),
     "runtime": ("RuntimeContract",),

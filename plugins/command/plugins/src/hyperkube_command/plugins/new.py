@@ -15,7 +15,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from hyperkube_command.plugins.catalog import SPECIFICATIONS
+from hyperkube_command.plugins.catalog import FAMILIES
 
 from hyperkube.hookspecs import HOOK_API
 from hyperkube.machinery.dataclass import dataclass
@@ -84,7 +84,7 @@ class NewPlugin:
             "plural": f"{self.class_name.lower()}s",
             "group": f"{self.distribution}.example.com",
             "hook_api": str(HOOK_API),
-            "specification": SPECIFICATIONS.get(self.family) or _PROGRAMS[self.family],
+            "specification": FAMILIES.get(self.family) or _PROGRAMS[self.family],
         }
         target = {"api": f"{self.class_name}Api", "command": "command", "server": "COMMAND"}
         entry = f'{self.name} = "{self.package}:{target.get(self.family, self.class_name)}"'

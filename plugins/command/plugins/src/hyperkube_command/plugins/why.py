@@ -19,6 +19,7 @@ HOSTS: Mapping[str, str] = {
     "storage": "kube-apiserver",
     "controller": "kube-controller-manager",
     "cloud": "kube-controller-manager",
+    "csi": "kube-controller-manager",
     "scheduler": "kube-scheduler",
     "network": "kubelet",
     "runtime": "kubelet",

@@ -90,6 +90,8 @@ class ControllerService(CsiDriver):
     def delete_volume(self, request: Request) -> Answer:
         """Delete a volume that no node has."""
         name = str(request.get("volume_id", ""))
+        if not name:
+            raise refused("INVALID_ARGUMENT", "which volume is to be deleted is not said")
         with self.storage().locked():
             found = self.storage().volumes.get(name)
             if found is not None and found["nodes"]:

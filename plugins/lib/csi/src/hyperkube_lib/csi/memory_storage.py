@@ -34,6 +34,8 @@ class MemoryStorage:
 
     def create_volume(self, request: Mapping[str, Any]) -> Answer:
         """Make a volume, or return that of the name."""
+        if not request.get("name") or not request.get("volume_capabilities"):
+            raise refused("INVALID_ARGUMENT", "a volume needs a name and capabilities")
         size = int((request.get("capacity_range") or {}).get("required_bytes") or SMALLEST)
         name, source = f"vol-{request['name']}", request.get("volume_content_source")
         if self.volumes.setdefault(name, size) < size:
@@ -47,6 +49,8 @@ class MemoryStorage:
 
     def delete_volume(self, request: Mapping[str, Any]) -> Answer:
         """Delete a volume that is not attached."""
+        if not request.get("volume_id"):
+            raise refused("INVALID_ARGUMENT", "which volume?")
         if any(volume == request["volume_id"] for volume, _ in self.attached):
             raise refused("FAILED_PRECONDITION", "the volume is attached")
         self.volumes.pop(request["volume_id"], None)
