@@ -52,6 +52,16 @@ class Disks:
         return device
 
 
+class Drivers(Disks):
+    """Volumes of drivers, instead."""
+
+    def supports(self, volume):
+        return "csi" in volume
+
+    def volume_name(self, spec):
+        return spec.volume["csi"]["volumeHandle"]
+
+
 def node(name, conditions=READY, in_use=(), **spec):
     meta = {"name": name, "annotations": {"volumes.kubernetes.io/controller-managed-attach-detach": "true"}}
     status = {"conditions": conditions, "volumesInUse": list(in_use)}
@@ -79,9 +89,9 @@ def populate(rig, *pods, nodes=None, volume=VOLUME):
 
 
 class World(ControllerRig):
-    def __init__(self, *pods, nodes=None, volume=VOLUME):
+    def __init__(self, *pods, nodes=None, volume=VOLUME, kinds=Disks):
         super().__init__(Attachdetach)
-        self.disks = Disks()
+        self.disks = kinds()
         self.plugins[0]._kinds._kinds = [("example.com/disk", self.disks)]
         populate(self, *pods, nodes=nodes, volume=volume)
         self.settle()
@@ -262,3 +272,14 @@ def test_pods_of_other_namespaces_are_only_counted():
     assert multi_attach_message("pv", pod("q", "b"), []) == (
         f"{begin}exclusively attached to one node and can't be attached to another"
     )
+
+
+def test_disks_of_a_kind_that_a_driver_took_over_are_the_drivers():
+    inline = {"name": "v", "awsElasticBlockStore": {"volumeID": "aws://z/vol-1"}}
+    world = World({**pod("p", "a"), "spec": {"nodeName": "a", "volumes": [inline]}}, kinds=Drivers)
+    world.client.seed(PODS, {**pod("q", "b"), "spec": {"nodeName": "b", "volumes": [inline]}})
+    world.settle()
+
+    assert world.disks.done == ["attach vol-1 a"]
+    text = 'Multi-Attach error for volume "ebs.csi.aws.com-vol-1" Volume is already used by pod(s) p'
+    assert ("FailedAttachVolume", text) in world.said()

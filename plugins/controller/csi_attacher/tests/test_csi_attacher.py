@@ -22,7 +22,7 @@ def plugin_with(driver):
 class World(ControllerRig):
     """One volume that is to be attached to one node."""
 
-    def __init__(self, driver=None, plugin=None, earlier=None, on_node=True, **source):
+    def __init__(self, driver=None, plugin=None, earlier=None, on_node=True, in_tree=None, **source):
         self.driver = driver or MemoryDriver(controller=ALL)
         super().__init__(plugin or plugin_with(self.driver))
         self.driver.volumes.setdefault("h", 5)
@@ -31,12 +31,12 @@ class World(ControllerRig):
             return
         self.client.seed(NODES, {"kind": "Node", "metadata": {"name": "n"}})
         if on_node:
-            row = {"name": DRIVER, "nodeID": "id-of-n"}
+            row = {"name": self.driver.name, "nodeID": "id-of-n"}
             self.client.seed(CSI_NODES, {"metadata": {"name": "n"}, "spec": {"drivers": [row]}})
         csi = {"driver": DRIVER, "volumeHandle": "h", "volumeAttributes": {"a": "b"}, **source}
-        spec = {"csi": csi, "accessModes": ["ReadWriteOnce"]}
+        spec = {**(in_tree or {"csi": csi}), "accessModes": ["ReadWriteOnce"]}
         self.client.seed(PERSISTENT_VOLUMES, {"kind": "PersistentVolume", "metadata": {"name": "pv"}, "spec": spec})
-        spec = {"attacher": DRIVER, "nodeName": "n", "source": {"persistentVolumeName": "pv"}}
+        spec = {"attacher": self.driver.name, "nodeName": "n", "source": {"persistentVolumeName": "pv"}}
         self.client.seed(VOLUME_ATTACHMENTS, {"kind": "VolumeAttachment", "metadata": {"name": "a"}, "spec": spec})
 
     def attachment(self):
@@ -170,3 +170,18 @@ def test_attachments_of_other_drivers_are_left_alone():
     world.settle()
 
     assert "status" not in world.attachment()
+
+
+def test_a_volume_of_a_kind_that_a_driver_took_over():
+    driver = MemoryDriver("ebs.csi.aws.com", controller=ALL)
+    driver.volumes["vol-1"] = 5
+    world = World(driver=driver, in_tree={"awsElasticBlockStore": {"volumeID": "aws://z/vol-1"}})
+    world.settle()
+    attached, kept = set(driver.attached), world.volume()["metadata"]["finalizers"]
+    world.client.delete(PERSISTENT_VOLUMES, "pv")
+    world.detach()
+
+    assert world.driver.requests["ControllerPublishVolume"]["volume_context"] == {"partition": "0"}
+    assert (attached, kept) == ({("vol-1", "id-of-n")}, ["external-attacher/ebs-csi-aws-com"])
+    assert driver.attached == set()
+    assert world.client.objects(PERSISTENT_VOLUMES) == []

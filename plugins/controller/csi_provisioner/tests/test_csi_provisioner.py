@@ -271,3 +271,24 @@ def test_what_is_left_is_told_to_the_scheduler():
     assert sorted(each["nodeTopology"]["matchLabels"][KEY] for each in first) == ["n1", "n2"]
     assert {each["capacity"] for each in first} == {"1Ti"}
     assert {each["capacity"] for each in after} == {"1023Gi"}
+
+
+def test_a_class_of_a_kind_that_a_driver_took_over():
+    driver = MemoryDriver("ebs.csi.aws.com", controller=ALL)
+    asked = claim(annotations={"volume.kubernetes.io/storage-provisioner": "ebs.csi.aws.com"})
+    world = World(
+        asked, driver=driver, provisioner="kubernetes.io/aws-ebs", parameters={"fsType": "xfs", "type": "gp3"}
+    )
+    world.settle()
+
+    volume = world.volumes["pvc-u-c"]
+    assert volume["spec"]["awsElasticBlockStore"] == {"volumeID": "vol-pvc-u-c", "fsType": "xfs"}
+    assert "csi" not in volume["spec"]
+    marks = volume["metadata"]["annotations"]
+    assert marks["pv.kubernetes.io/provisioned-by"] == "kubernetes.io/aws-ebs"
+    assert marks["pv.kubernetes.io/migrated-to"] == "ebs.csi.aws.com"
+    assert driver.requests["CreateVolume"]["parameters"] == {"type": "gp3"}
+
+    world.release()
+
+    assert (world.volumes, driver.volumes) == ({}, {})

@@ -376,3 +376,21 @@ def test_a_volume_whose_claim_is_bound_elsewhere_is_let_go(annotations, policy, 
 
     found = {each["metadata"]["name"]: each for each in world.client.objects(PERSISTENT_VOLUMES)}
     assert ("gone" if "spare" not in found else found["spare"]["spec"].get("claimRef")) == left
+
+
+@pytest.mark.parametrize(
+    ("provisioner", "before", "after"),
+    [
+        ("kubernetes.io/aws-ebs", None, "ebs.csi.aws.com"),
+        ("kubernetes.io/aws-ebs", "other.example.com", "ebs.csi.aws.com"),
+        ("example.com/p", "ebs.csi.aws.com", None),
+        ("example.com/p", None, None),
+    ],
+)
+def test_a_volume_says_which_driver_took_its_kind_over(provisioner, before, after):
+    key, marks = "pv.kubernetes.io/migrated-to", {"pv.kubernetes.io/provisioned-by": provisioner}
+    made = volume("v")
+    marks |= {key: before} if before else {}
+    world = World([], [{**made, "metadata": {**made["metadata"], "annotations": marks}}])
+
+    assert world.volume("v")["metadata"]["annotations"].get(key) == after

@@ -20,6 +20,13 @@ SOURCE = {"driver": DRIVER, "volumeHandle": "h1", "fsType": "ext4", "volumeAttri
 PV = {"metadata": {"name": "pv"}, "spec": {"csi": SOURCE, "accessModes": ["ReadWriteOnce"]}}
 
 
+class Passing(FakeClock):
+    """To sleep is to let time pass."""
+
+    def sleep(self, seconds):
+        self.advance(seconds)
+
+
 class Bench:
     """A kind with one driver, on a node, with a folder of the kubelet."""
 
@@ -260,3 +267,20 @@ def test_usage_and_growth_are_the_drivers(tmp_path):
     assert (usage.capacity, usage.used, usage.inodes_used) == (100, 40, 3)
     assert bench.kind.node_expand(bench.device(), 5 << 20)
     assert bench.driver.requests["NodeExpandVolume"]["capacity_range"] == {"required_bytes": 5 << 20}
+
+
+@pytest.mark.parametrize(
+    ("uid", "source"),
+    [({"uid": "u"}, {"persistentVolumeName": "pv"}), ({}, {"inlineVolumeSpec": PV["spec"]})],
+    ids=["stored", "of a pod, of a kind that the driver took over"],
+)
+def test_the_attacher_is_told_what_is_to_be_attached(tmp_path, uid, source):
+    bench = Bench(tmp_path, attach=True)
+    bench.pv = {**PV, "metadata": {"name": "pv", **uid}}
+    bench.kind = CsiVolumes(bench.client, Passing(), lambda _endpoint: bench.driver)
+
+    with pytest.raises(VolumeFailed, match="timed out waiting for external-attacher"):
+        bench.kind.attach(bench.spec, NODE)
+
+    (made,) = bench.client.objects(VOLUME_ATTACHMENTS)
+    assert made["spec"]["source"] == source

@@ -8,6 +8,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 
+from hyperkube_lib.csi_translation import taken_over
+
 from hyperkube.hookspecs import volume as volume_specs
 from hyperkube.hookspecs.base import PluginContext
 from hyperkube.hookspecs.volume import Attachable, VolumeHooks, Volumes, VolumeSpec
@@ -45,6 +47,14 @@ class VolumeKinds:
         if not spec.volume.keys().isdisjoint(_OF_THE_NODE):
             return None
         return next(((name, kind) for name, kind in self.kinds() if kind.supports(spec.volume)), None)
+
+    def as_known(self, spec: VolumeSpec, namespace: str) -> VolumeSpec:
+        """Return a volume that no kind handles as the CSI driver knows it that took its kind over; others as they are.
+
+        Raises:
+            VolumeFailed: what it says the driver cannot be told.
+        """
+        return spec if self.find(spec) is not None else taken_over(spec, namespace) or spec
 
     def attachable(self, spec: VolumeSpec) -> tuple[str, Attachable] | None:
         """Return the unique name and the kind of a volume that is attached to nodes; None for one that is not.

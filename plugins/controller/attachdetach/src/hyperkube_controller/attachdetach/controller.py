@@ -192,6 +192,13 @@ class Attachdetach(Plugin):
 
     def _specs(self, pod: Object) -> Iterator[VolumeSpec]:
         """Yield the volumes of a pod as far as they are known now."""
+        for spec in self._named(pod):
+            try:
+                yield self._kinds.as_known(spec, namespace_of(pod))
+            except VolumeFailed as error:
+                self.context.logger.debug("volume %s of pod %s: %s", spec.name, name_of(pod), error)
+
+    def _named(self, pod: Object) -> Iterator[VolumeSpec]:
         for volume in spec_of(pod).get("volumes") or ():
             name = claim_name(pod, volume)
             if name is None:

@@ -16,6 +16,7 @@ from hyperkube_controller.csi_attacher.requests import (
 )
 from hyperkube_lib.csi import CsiFailed
 from hyperkube_lib.csi_controllers import CsiController, Driver, DriverSettings, secret_data
+from hyperkube_lib.csi_translation import TranslationFailed, repaired_handle, translated_volume
 
 from hyperkube.client.reconcile import NotYet
 from hyperkube.hookspecs.volume import VolumeFailed
@@ -77,7 +78,7 @@ class CsiAttacher(CsiController):
             self.loop.queue.add(f"volume:{name}")
 
     def _volume_seen(self, volume: Object) -> None:
-        if is_being_deleted(volume) and (volume.get("spec") or {}).get("csi"):
+        if is_being_deleted(volume) and _csi_spec(volume):
             self.loop.queue.add(f"volume:{name_of(volume)}")
 
     def sync(self, key: str) -> float | None:
@@ -172,11 +173,12 @@ class CsiAttacher(CsiController):
             raise VolumeFailed(f'persistentvolume "{name}" not found')
         if attaches and is_being_deleted(volume):
             raise VolumeFailed(f'PersistentVolume "{name}" is marked for deletion')
-        if "csi" not in volume["spec"]:
+        spec = translated_volume(volume)["spec"]
+        if "csi" not in spec:
             raise VolumeFailed("pv spec contained non-csi source that was not migrated")
         if attaches and not has_finalizer(volume, finalizer_of(driver.name)):
             self.client.update(PERSISTENT_VOLUMES, with_finalizer(volume, finalizer_of(driver.name)))
-        return dict(volume["spec"])
+        return dict(spec)
 
     def _node_id(self, attachment: Object, driver: Driver, *, is_detached: bool) -> str:
         name = attachment["spec"]["nodeName"]
@@ -198,12 +200,13 @@ class CsiAttacher(CsiController):
     def _sync_volume(self, name: str) -> None:
         """Let a volume go that is deleted and attached to no node any more."""
         volume = self._volumes.get("", name)
-        if volume is None or not is_being_deleted(volume) or "csi" not in volume["spec"]:
+        spec = _csi_spec(volume) if volume is not None and is_being_deleted(volume) else {}
+        if volume is None or not spec:
             return
-        finalizer = finalizer_of(volume["spec"]["csi"]["driver"])
+        finalizer = finalizer_of(spec["csi"]["driver"])
         if not has_finalizer(volume, finalizer) or name in self._attached_volumes():
             return
-        if self.drivers.get(volume["spec"]["csi"]["driver"]) is not None:
+        if self.drivers.get(spec["csi"]["driver"]) is not None:
             self.client.update(PERSISTENT_VOLUMES, without_finalizer(volume, finalizer))
 
     def _attached_volumes(self) -> AbstractSet[str]:
@@ -233,10 +236,10 @@ class CsiAttacher(CsiController):
         try:
             spec = self._volume_spec(attachment, driver, attaches=False)
             node_id = self._node_id(attachment, driver, is_detached=True)
+            handle = repaired_handle(spec["csi"]["volumeHandle"], node_id)
         except VolumeFailed as error:
             self.context.logger.warning("attachment %s cannot be compared: %s", name_of(attachment), error)
             return
-        handle = spec["csi"]["volumeHandle"]
         says = bool((attachment.get("status") or {}).get("attached"))
         if says != (node_id in published.get(handle, ())):
             text = "attachment %s of volume %s has attached=%s, its driver says otherwise"
@@ -244,6 +247,15 @@ class CsiAttacher(CsiController):
             with self._lock:
                 self._forced.add(name_of(attachment))
             self.loop.queue.add(f"attachment:{name_of(attachment)}")
+
+
+def _csi_spec(volume: Object) -> Object:
+    """Return the spec of a volume as its CSI driver knows it, empty for one without a driver."""
+    try:
+        spec: Object = translated_volume(volume)["spec"]
+    except TranslationFailed:
+        return {}
+    return spec if "csi" in spec else {}
 
 
 def _published(driver: Driver) -> dict[str, AbstractSet[str]]:

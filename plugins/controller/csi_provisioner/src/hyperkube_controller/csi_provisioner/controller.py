@@ -10,6 +10,7 @@ from hyperkube_controller.csi_provisioner.data_source import CLONING, NotOurs, c
 from hyperkube_controller.csi_provisioner.decision import (
     SELECTED_NODE,
     Outcome,
+    as_named,
     driver_of_volume,
     is_to_be_deleted,
     needs_volume,
@@ -29,6 +30,7 @@ from hyperkube_controller.csi_provisioner.requests import (
 from hyperkube_controller.csi_provisioner.topology import Places, node_affinity, requirement
 from hyperkube_lib.csi import CsiFailed
 from hyperkube_lib.csi_controllers import CsiController, Driver, DriverSettings, mutable_parameters, secret_data
+from hyperkube_lib.csi_translation import translated_class, translated_volume
 
 from hyperkube.client.actions import Delete, delete
 from hyperkube.client.reconcile import NotYet
@@ -143,11 +145,13 @@ class CsiProvisioner(CsiController):
         driver = self.drivers.get(provisioner_of(claim))
         if driver is None:
             return self.look_again()
-        if storage_class.get("provisioner") == driver.name:
-            self._provision(key, claim, storage_class, driver)
+        taken_over = translated_class(storage_class)
+        if taken_over.get("provisioner") == driver.name:
+            self._provision(key, claim, taken_over, driver, str(storage_class["provisioner"]))
         return None
 
-    def _provision(self, key: str, claim: Object, storage_class: Object, driver: Driver) -> None:
+    def _provision(self, key: str, claim: Object, storage_class: Object, driver: Driver, named: str) -> None:
+        """Make a volume; `named` is the provisioner as the class says it: a kind that the driver took over, perhaps."""
         node_name = annotations_of(claim).get(SELECTED_NODE, "")
         node = self._nodes.get("", node_name) if node_name else None
         if node_name and node is None:
@@ -168,7 +172,7 @@ class CsiProvisioner(CsiController):
         except VolumeFailed as error:
             self._failed(key, claim, storage_class, str(error), None)
         affinity = node_affinity(volume.get("accessible_topology") or ()) if has_topology else None
-        made = persistent_volume(wanted, claim, storage_class, volume, affinity)
+        made = as_named(persistent_volume(wanted, claim, storage_class, volume, affinity), named)
         try:
             self.client.create(PERSISTENT_VOLUMES, made)
         except AlreadyExists:
@@ -293,7 +297,7 @@ class CsiProvisioner(CsiController):
             raise VolumeFailed(why)
         if "CREATE_DELETE_VOLUME" not in driver.can():
             raise VolumeFailed(f"CSI driver does not support {_ability('CREATE_DELETE_VOLUME')}: plugin")
-        handle = volume["spec"]["csi"]["volumeHandle"]
+        handle = translated_volume(volume)["spec"]["csi"]["volumeHandle"]
         driver.control("DeleteVolume", {"volume_id": handle, "secrets": self._deletion_secret(volume)})
 
     def _deletion_secret(self, volume: Object) -> dict[str, str]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from enum import Enum
 
 from hyperkube_controller.csi_provisioner.requests import FINALIZER, PROVISIONED_BY
+from hyperkube_lib.csi_translation import translated_back
 
 from hyperkube.machinery.objects import (
     Object,
@@ -65,6 +66,20 @@ def driver_of_volume(volume: Object) -> str:
     found = annotations_of(volume)
     migrated = found.get(MIGRATED_TO) or found.get(PROVISIONED_BY)
     return migrated or str(((volume.get("spec") or {}).get("csi") or {}).get("driver", ""))
+
+
+def as_named(volume: Object, provisioner: str) -> Object:
+    """Return a driver's volume as a class asks for it: of a kind in the tree as that kind knew it.
+
+    Raises:
+        VolumeFailed: it cannot be said so.
+    """
+    driver = volume["spec"]["csi"]["driver"]
+    if provisioner == driver:
+        return volume
+    moved = translated_back(volume)
+    marks = {**annotations_of(moved), PROVISIONED_BY: provisioner, MIGRATED_TO: driver}
+    return {**moved, "metadata": {**moved["metadata"], "annotations": marks}}
 
 
 def protected(volume: Object) -> Object:

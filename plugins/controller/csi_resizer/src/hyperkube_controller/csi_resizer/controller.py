@@ -17,6 +17,7 @@ from hyperkube_controller.csi_resizer.decision import (
 )
 from hyperkube_lib.csi import CsiFailed, access_mode, volume_capability
 from hyperkube_lib.csi_controllers import RETRY, CsiController, Driver, DriverSettings, bound_volume, secret_data
+from hyperkube_lib.csi_translation import translated_volume
 
 from hyperkube.client.reconcile import NotYet
 from hyperkube.hookspecs.volume import BLOCK, VolumeFailed
@@ -58,7 +59,7 @@ class CsiResizer(CsiController):
         if claim is None or not wants_more(claim):
             return None
         volume = bound_volume(claim, self._volumes)
-        source = volume["spec"].get("csi")
+        source = translated_volume(volume)["spec"].get("csi")
         driver = self.drivers.get(source["driver"]) if source else None
         if driver is None:
             return self.look_again() if source else None
@@ -127,7 +128,8 @@ class CsiResizer(CsiController):
 
     def _expand(self, volume: Object, driver: Driver, size: str) -> tuple[str, bool]:
         """Return the size that the volume has now, and whether the node has something to do."""
-        spec, source = volume["spec"], volume["spec"]["csi"]
+        spec = translated_volume(volume)["spec"]
+        source = spec["csi"]
         mode = access_mode(spec.get("accessModes") or (), driver.can())
         capability = volume_capability(
             mode,

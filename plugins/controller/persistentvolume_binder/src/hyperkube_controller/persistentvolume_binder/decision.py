@@ -5,10 +5,11 @@ Source: kubernetes ``pkg/controller/volume/persistentvolume/pv_controller.go``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from hyperkube_controller.persistentvolume_binder.matching import find, is_for, misfit, mode_mismatches
+from hyperkube_lib.csi_translation import kind_of_provisioner
 
 from hyperkube.client.actions import Action, Emit, Update
 from hyperkube.kinds.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES
@@ -21,16 +22,7 @@ BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
 PROVISIONED_BY = "pv.kubernetes.io/provisioned-by"
 PROVISIONERS = ("volume.beta.kubernetes.io/storage-provisioner", "volume.kubernetes.io/storage-provisioner")
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
-_MIGRATED = {
-    "kubernetes.io/aws-ebs": "ebs.csi.aws.com",
-    "kubernetes.io/azure-disk": "disk.csi.azure.com",
-    "kubernetes.io/azure-file": "file.csi.azure.com",
-    "kubernetes.io/cinder": "cinder.csi.openstack.org",
-    "kubernetes.io/gce-pd": "pd.csi.storage.gke.io",
-    "kubernetes.io/portworx-volume": "pxd.portworx.com",
-    "kubernetes.io/vsphere-volume": "csi.vsphere.vmware.com",
-}
-"""Provisioners that were part of Kubernetes, and the CSI drivers that do their work."""
+MIGRATED_TO = "pv.kubernetes.io/migrated-to"
 _NO_CLASS = "no persistent volumes available for this claim and no storage class is set"
 _WAITING = "waiting for first consumer to be created before binding"
 _EXTERNAL = (
@@ -88,6 +80,8 @@ class ClaimWorld:
 
 def decide_claim(claim: Object, world: ClaimWorld) -> list[Step]:
     """Return the claim's next step."""
+    if (marked := _migrated(claim, PROVISIONERS, world.installed)) is not claim:
+        return [Update(PERSISTENT_VOLUME_CLAIMS, marked)]
     by_name = {name_of(volume): volume for volume in world.volumes}
     wanted = (claim.get("spec") or {}).get("volumeName", "")
     if COMPLETED in annotations_of(claim):
@@ -145,7 +139,8 @@ def _decide_provisioning(claim: Object, storage_class: Object, world: ClaimWorld
         if not named.items() <= annotations_of(claim).items():
             return [Update(PERSISTENT_VOLUME_CLAIMS, _annotated(claim, named))]
         return [Provision(claim, storage_class)]
-    external = _MIGRATED.get(provisioner, provisioner)
+    kind = kind_of_provisioner(provisioner)
+    external = kind.driver if kind is not None else provisioner
     if external.startswith("kubernetes.io/"):
         text = f"no volume plugin matched name: {provisioner}"
         return [Emit(claim, "Warning", "ProvisioningFailed", text)]
@@ -156,6 +151,22 @@ def _decide_provisioning(claim: Object, storage_class: Object, world: ClaimWorld
     if not wanted.items() <= annotations_of(claim).items():
         steps.append(Update(PERSISTENT_VOLUME_CLAIMS, _annotated(claim, wanted)))
     return steps
+
+
+def _migrated(obj: Object, keys: Iterable[str], installed: Collection[str]) -> Object:
+    """Return a claim or a volume with the annotation that names the driver which took its provisioner over, if one did.
+
+    Source: kubernetes ``pkg/controller/volume/persistentvolume/pv_controller.go`` (updateMigrationAnnotations).
+    """
+    found = annotations_of(obj)
+    provisioner = next((found[key] for key in keys if key in found), "")
+    kind = None if provisioner in installed else kind_of_provisioner(provisioner)
+    if not provisioner or found.get(MIGRATED_TO, "") == (kind.driver if kind is not None else ""):
+        return obj
+    if kind is not None:
+        return _annotated(obj, {MIGRATED_TO: kind.driver})
+    kept = {key: value for key, value in found.items() if key != MIGRATED_TO}
+    return {**obj, "metadata": {**metadata(obj), "annotations": kept}}
 
 
 def _waiting(claim: Object, pods: tuple[str, ...]) -> Emit:
@@ -247,6 +258,8 @@ def decide_volume(volume: Object, claim: Object | None, installed: frozenset[str
         claim: the claim that it names, by namespace and name, if there is one.
         installed: the provisioners that are installed here.
     """
+    if (marked := _migrated(volume, (PROVISIONED_BY,), installed)) is not volume:
+        return [Update(PERSISTENT_VOLUMES, marked)]
     spec = volume.get("spec") or {}
     reference = spec.get("claimRef") or {}
     if not reference or not reference.get("uid"):

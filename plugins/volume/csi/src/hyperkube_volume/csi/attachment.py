@@ -35,14 +35,14 @@ class VolumeAttachments:
             raise VolumeFailed("a csi volume cannot be attached without an API server")
         return self._client
 
-    def attach(self, driver: str, handle: str, volume_name: str, node_name: str) -> None:
-        """Ask for an attachment and wait for it a while.
+    def attach(self, driver: str, handle: str, source: Object, node_name: str) -> None:
+        """Ask for an attachment of a `source`, a PersistentVolume's name or a spec, and wait for it a while.
 
         Raises:
             VolumeFailed: it is not there yet, or the driver refused.
         """
         name = attachment_name(handle, driver, node_name)
-        spec = {"attacher": driver, "nodeName": node_name, "source": {"persistentVolumeName": volume_name}}
+        spec = {"attacher": driver, "nodeName": node_name, "source": source}
         made = {"kind": "VolumeAttachment", "apiVersion": "storage.k8s.io/v1", "metadata": {"name": name}, "spec": spec}
         client, waited = self._api(), 0.0
         while True:

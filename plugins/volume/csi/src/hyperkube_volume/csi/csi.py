@@ -101,7 +101,10 @@ class CsiVolumes:
 
     def attach(self, spec: VolumeSpec, node: Object) -> str:
         """Ask the attacher; there is no device that the controller would know of."""
-        self._attachments.attach(_driver(spec), _handle(spec), spec.name, name_of(node))
+        volume = spec.persistent_volume or {}
+        # What a pod has without a claim, of a kind that a driver took over, is known to the attacher from here alone.
+        source = {"persistentVolumeName": spec.name} if uid_of(volume) else {"inlineVolumeSpec": volume["spec"]}
+        self._attachments.attach(_driver(spec), _handle(spec), source, name_of(node))
         return ""
 
     def volumes_are_attached(self, specs: Sequence[VolumeSpec], node: Object) -> Mapping[str, bool]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hyperkube_host.kubelet.objects.object_cache import ObjectCache
+from hyperkube_lib.csi_translation import taken_over
 
 from hyperkube.hookspecs.volume import Attachable, DeviceMountable, VolumeFailed, Volumes, VolumeSpec
 from hyperkube.kinds.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES
@@ -81,15 +82,17 @@ class PodVolumes:
             spec, claim = self._of_claim(pod, volume)
         else:
             spec = VolumeSpec(volume=volume)
-        plugin_name, plugin = self._plugin_of(spec)
+        found = self._plugin_of(spec)
+        if found is None and (moved := taken_over(spec, namespace_of(pod))) is not None:
+            spec, found = moved, self._plugin_of(moved)
+        if found is None:
+            known = ", ".join(name for name, _ in self._plugins)
+            raise VolumeFailed(f"no volume plugin handles {_source_of(spec.volume)} (installed: {known})")
+        plugin_name, plugin = found
         return pod_volume(volume["name"], plugin_name, plugin, spec, uid_of(pod), claim)
 
-    def _plugin_of(self, spec: VolumeSpec) -> tuple[str, Volumes]:
-        for name, plugin in self._plugins:
-            if plugin.supports(spec.volume):
-                return name, plugin
-        known = ", ".join(name for name, _ in self._plugins)
-        raise VolumeFailed(f"no volume plugin handles {_source_of(spec.volume)} (installed: {known})")
+    def _plugin_of(self, spec: VolumeSpec) -> tuple[str, Volumes] | None:
+        return next(((name, plugin) for name, plugin in self._plugins if plugin.supports(spec.volume)), None)
 
     def _of_claim(self, pod: Object, volume: Object) -> tuple[VolumeSpec, Object]:
         """Return the PersistentVolume that a claim is bound to, and the claim."""
