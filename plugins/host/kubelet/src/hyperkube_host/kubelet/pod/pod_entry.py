@@ -49,6 +49,7 @@ class PodEntry:
         grace_override: the longest its containers may take to stop, where something does not let them take their own.
         disruption: the condition DisruptionTarget of a pod that has to make room.
         mount_failures: how often in a row its volumes could not be set up.
+        awaits_attachment: whether that is because the controller has not attached them yet.
         volumes_are_ready: whether all of them are set up.
         volumes_refused: whether they never can be, as the pod asks for them.
         waiting: container name → why its last start failed.
@@ -72,6 +73,7 @@ class PodEntry:
     grace_override: float | None = None
     disruption: Object | None = None
     mount_failures: int = 0
+    awaits_attachment: bool = False
     volumes_are_ready: bool = False
     volumes_refused: bool = False
     waiting: dict[str, Waiting] = field(default_factory=dict)
@@ -110,6 +112,16 @@ class PodEntry:
     def is_finished(self) -> bool:
         """Whether nothing is left to do for a pod that its source has removed."""
         return self.removed and self.state in {PodState.TERMINATED, PodState.REJECTED}
+
+    def count_mount_failure(self, *, awaits_attachment: bool) -> int:
+        """Count that volumes could not be set up; return how often in a row that was so before.
+
+        To wait for the controller to attach and to mount are two operations, of which each has a back-off of its own.
+        """
+        if awaits_attachment is not self.awaits_attachment:
+            self.awaits_attachment, self.mount_failures = awaits_attachment, 0
+        self.mount_failures += 1
+        return self.mount_failures - 1
 
     def grace_seconds(self) -> float:
         """Return how long its containers may take to stop."""

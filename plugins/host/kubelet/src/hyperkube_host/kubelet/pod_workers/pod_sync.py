@@ -167,8 +167,8 @@ class PodSync:
             if error.final:
                 entry.volumes_refused = True
                 return None
-            result.wait(min(MOUNT_RETRY_MAX_SECONDS, MOUNT_RETRY_INITIAL_SECONDS * 2**entry.mount_failures))
-            entry.mount_failures += 1
+            failures = entry.count_mount_failure(awaits_attachment=not error.reason)
+            result.wait(min(MOUNT_RETRY_MAX_SECONDS, MOUNT_RETRY_INITIAL_SECONDS * 2**failures))
             return None
         entry.mount_failures = 0
         entry.volumes_are_ready = True
