@@ -1,6 +1,7 @@
 """The controller manager's HTTPS port, as kube-controller-manager has it, and what is counted in the meantime."""
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -88,3 +89,42 @@ def test_an_administrator_reads_configuration_flags_and_state(manager):
     assert "kube-controller-manager statusz" in manager.get("/statusz", "admin-token")[1]
     indicators = manager.get("/metrics/slis", "admin-token")[1]
     assert 'kubernetes_healthcheck{name="replicaset-controller",type="healthz"} 1' in indicators
+
+
+def test_its_log_begins_with_the_version_and_all_flags(manager):
+    first, *others = [line.partition("] ")[2] for line in manager.log.read_text().splitlines()]
+
+    flags = [line for line in others if line.startswith("FLAG: ")]
+    assert first.startswith("Version: v1.36")
+    assert others[: len(flags)] == flags
+    assert {'FLAG: --leader-elect="true"', f'FLAG: --secure-port="{manager.port}"'} <= {*flags}
+
+
+def test_a_controller_that_there_is_not_is_one_line(server, tmp_path):
+    command = Component(tmp_path, "kube-controller-manager", server, "--controllers=nosuch").command()
+
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+    assert ended.returncode == 1
+    last = ended.stderr.splitlines()[-1]
+    assert last.startswith("error: ")
+    assert "nosuch" in last
+
+
+def test_who_loses_the_lease_ends(server, tmp_path):
+    soon = ("--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s", "--leader-elect-retry-period=200ms")
+    other = "--leader-elect-resource-name=contended"
+    path = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/contended"
+    process = Component(tmp_path, "kube-controller-manager", server, "--controllers=podgc", other, *soon)
+    with running(process):
+        eventually(lambda: server.get(path).get("spec", {}).get("holderIdentity"), 60)
+        stolen = {"holderIdentity": "another", "leaseDurationSeconds": 3600, "renewTime": "2100-01-01T00:00:00.000000Z"}
+
+        def steal():
+            lease = server.get(path)  # its holder writes it, too: a conflict is tried again
+            return server.put(path, {**lease, "spec": lease.get("spec", {}) | stolen})[0] == 200
+
+        eventually(steal, 60)
+
+        assert process.process.wait(60) == 1
+    assert process.tail().splitlines()[-1] == "error: leaderelection lost"

@@ -286,3 +286,16 @@ def test_another_version_can_be_stored_and_is_read_without_the_flag(etcd, folder
     assert (stored["apiVersion"], stored["spec"]["targetCPUUtilizationPercentage"]) == ("autoscaling/v1", 70)
     assert [item["spec"] for item in listed] == [made["spec"]] == [found["spec"]]
     assert anew["apiVersion"] == "autoscaling/v2"
+
+
+def test_an_etcd_that_is_not_there_is_one_line_and_the_end(folder):
+    dead = f"--etcd-servers=http://127.0.0.1:{free_port()}"
+    server = ApiServer(folder, dead, "--storage-initialization-timeout=1s", *OPEN, name="storeless")
+
+    ended = subprocess.run(server.command(), capture_output=True, text=True, timeout=120, check=False)
+
+    *waiting, last = ended.stderr.splitlines()
+    assert ended.returncode == 1
+    assert last.startswith("error: the store does not answer within 1 s: ")
+    assert [line for line in waiting if "waiting for the store" not in line and not line.startswith(("I", "W"))] == []
+    assert ended.stdout == ""

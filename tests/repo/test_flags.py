@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from hyperkube_lib.component_base.compatibility import DEFAULTS as RELEASES
+from workspace import ROOT, distributions
 
 from hyperkube.command.main import server_command, servers
 from hyperkube.hookspecs.settings import defaults_of
@@ -150,3 +151,18 @@ def is_read(name, sources):
     _what, _, part = name.partition("-")
     field = rf"^\s+{setting_of(name)}: "
     return f'"{name}"' in sources or f'f"{{what}}-{part}"' in sources or bool(re.search(field, sources, re.MULTILINE))
+
+
+def test_texts_name_container_runtimes_that_there_are():
+    there = {member.snake for member in distributions() if member.family == "runtime"}
+    sources = [path for member in distributions() for path in member.source.rglob("*.py")]
+    texts = [*sources, *(ROOT / "docs").rglob("*.md"), ROOT / "README.md"]
+
+    named = {
+        (str(path.relative_to(ROOT)), word)
+        for path in texts
+        for word in re.findall(r"--container-runtime=['\"]?([a-z][a-z0-9-]*)", path.read_text())
+    }
+
+    assert {word for _, word in named} >= {"remote", "docker"}
+    assert {each for each in named if each[1] not in there} == set()
