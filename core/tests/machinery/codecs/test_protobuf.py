@@ -1,6 +1,7 @@
 """Objects survive the way to protobuf and back, and the bytes are those of Go."""
 
 import importlib
+import json
 import sys
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from hyperkube.machinery.codecs.protobuf import (
     watch_frame,
 )
 from hyperkube.machinery.codecs.wire import delimited
+from hyperkube.machinery.objects import copy_object
 from hyperkube.machinery.schema import KubeSchema, compile_schema
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -101,9 +103,56 @@ def test_a_zero_value_is_there_only_where_it_is_pointed_to():
     runtime_class, restart_policy, sub_path = delimited(29, b""), delimited(3, b""), delimited(2, b"")
     message = delimited(2, restart_policy + runtime_class) + delimited(1, sub_path)
 
-    pod = Protobuf().read_document(message, compile_schema("hyperkube_api.core.v1:Pod"))
+    pod = Protobuf().read_message(message, compile_schema("hyperkube_api.core.v1:Pod"))
 
-    assert pod == {"spec": {"runtimeClassName": ""}, "metadata": {}}
+    assert pod["spec"] == {"containers": None, "runtimeClassName": ""}
+    assert "generateName" not in pod["metadata"]
+
+
+@pytest.mark.parametrize("module_name", _modules())
+def test_what_is_read_is_canonical(module_name):
+    codec = Protobuf()
+    for schema in _schemas(module_name):
+        if schema.shape or not any(field.number for field in schema.declared().values()):
+            continue
+        compiled = compile_schema(schema)
+
+        read = codec.read_message(codec.write_message(compiled.canonical(sample(schema, 1)), compiled), compiled)
+
+        assert json.dumps(compiled.canonical(copy_object(read))) == json.dumps(read), schema
+
+
+def test_members_that_come_in_another_order_are_put_in_the_declared_one():
+    message = delimited(3, b"") + delimited(1, delimited(11, delimited(1, b"b")) + delimited(11, delimited(1, b"a")))
+
+    pod = Protobuf().read_message(message, compile_schema("hyperkube_api.core.v1:Pod"))
+
+    assert list(pod) == ["metadata", "spec", "status"]
+    assert list(pod["metadata"]["labels"].items()) == [("a", ""), ("b", "")]
+
+
+def test_the_last_of_two_values_counts():
+    message = delimited(1, b"first") + delimited(1, b"")
+
+    assert Protobuf().read_message(message, compile_schema("hyperkube_api.core.v1:ObjectReference")) == {}
+
+
+def test_what_a_template_makes_is_each_readers_own():
+    codec, schema = Protobuf(), compile_schema("hyperkube_api.core.v1:Pod")
+    message = delimited(2, delimited(10, b"node"))
+
+    codec.read_message(message, schema)["spec"]["nodeName"] = "other"
+    codec.read_message(message, schema)["spec"]["nodeName"] = "another"
+
+    assert codec.read_message(message, schema)["spec"]["nodeName"] == "node"
+
+
+def test_integers_are_cut_to_32_bits_as_go_cuts_them():
+    container_port = b"\x18" + b"\xff\xff\xff\xff\x7f"
+
+    port = Protobuf().read_message(container_port, compile_schema("hyperkube_api.core.v1:ContainerPort"))
+
+    assert port == {"containerPort": -1}
 
 
 def test_unknown_fields_on_the_wire_are_skipped():
@@ -138,7 +187,11 @@ def test_what_is_no_envelope_is_refused(body, why):
     assert str(refusal.value) == why
 
 
-@pytest.mark.parametrize("message", [b"\x0a", b"\x0a\x05a", b"\x0f"], ids=["no length", "cut", "wire type 7"])
+@pytest.mark.parametrize(
+    "message",
+    [b"\x0a", b"\x0a\x05a", b"\x0f", b"\x0a\x02\x38\x80\x01"],
+    ids=["no length", "cut", "wire type 7", "number beyond its message"],
+)
 def test_a_broken_message_is_refused(message):
     with pytest.raises(ProtobufError):
         Protobuf().read_message(message, compile_schema("hyperkube_api.core.v1:Pod"))

@@ -1,143 +1,292 @@
-"""From protobuf to JSON: readers of messages, compiled from schemas when a message is first met."""
+"""From protobuf to JSON: readers of messages, compiled from schemas when a message is first met.
+
+A reader returns what `CompiledSchema.decode` would make of the same object in JSON: members in declared order, empty
+ones left out or filled in as the field says. So a body in protobuf is walked once. A reader is one loop over the tags
+that came, which reads most members on the spot: a call costs as much as the reading of a short string.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
+from typing import Any, NamedTuple
 
 import orjson
 
-from hyperkube.machinery.codecs.wire import BYTES, read_length, read_varint, skip
-from hyperkube.machinery.codecs.wire_scalars import NUMBERS, READERS, read_number, text
+from hyperkube.machinery.codecs.wire import BYTES, WireError, read_length, read_varint, skip
+from hyperkube.machinery.codecs.wire_scalars import (
+    INTEGERS,
+    NUMBERS,
+    READERS,
+    REMEMBERED,
+    read_number,
+    read_resource_value,
+)
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.recent import TEMPLATE_MAX, TEMPLATES, Recent
 from hyperkube.machinery.schema.base import KubeSchema
+from hyperkube.machinery.schema.convert import in_order, zero_of
 from hyperkube.machinery.schema.fields import Inline, KubeField, List, Map, Struct
-
-Handler = Callable[[Object, bytes, int, int], int]
-"""Reads a field's value at an offset into an object, and returns the offset after it."""
+from hyperkube.machinery.schema.structs import codec_of, members, rebuilder, zeros_of
 
 Reader = Callable[[bytes, int, int], Any]
-"""Reads the bytes between two offsets."""
+"""Reads the bytes between two offsets; None is the zero value."""
+
+Merge = Callable[[Object, bytes, int, int], None]
+"""Reads the bytes between two offsets into an object."""
+
+_LONGEST_REMEMBERED = 64
+"""Bytes of a scalar that is remembered: quantities and names may have any length."""
+
+
+class _Form(Enum):
+    """How a member is read."""
+
+    TEXT = "a string"
+    VALUE = "a message, or bytes"
+    VALUES = "one item of a list"
+    SCALAR = "a message that is a scalar in JSON, remembered"
+    NUMBER = "a number or boolean"
+    NUMBERS = "one of a list of them"
+    MERGED = "a message that adds to what was read: an entry of a map, members of an embedded struct, packed numbers"
+
+
+_TEXT, _VALUE, _VALUES = _Form.TEXT, _Form.VALUE, _Form.VALUES
+_SCALAR, _MERGED = _Form.SCALAR, _Form.MERGED
+_INLINED = -2
+"""The place of a message that adds members anywhere: they are brought in order afterwards."""
+
+
+class _Member(NamedTuple):
+    """What one tag stands for.
+
+    Attributes:
+        place: where the member is declared; what comes in another order is brought in this one afterwards.
+        keeps: whether it is written when it is empty.
+        read: what reads the value: a `MessageReader` or `_Plain` of `VALUE` and `VALUES`, a function of the bytes of
+            `SCALAR`, a `Merge` of `MERGED`; the name of the scalar of `NUMBER` and `NUMBERS`.
+    """
+
+    form: _Form
+    place: int
+    name: str
+    keeps: bool
+    read: Any
 
 
 class MessageReader:
     """Reads messages of one schema, and of all below it.
 
-    What it returns lacks zero values of members that are no pointers, which Go writes all the same; a schema's `decode`
-    makes it canonical.
+    Attributes:
+        read: ``(data, at, end)`` → the canonical object of the message between two offsets. Raises `WireError` or
+            `IndexError` where the bytes are no message of the schema, and `DecodeError` for a quantity that is none.
     """
+
+    __slots__ = ("_readers", "_schema", "read")
 
     def __init__(self, schema: type[KubeSchema], readers: dict[type[KubeSchema], MessageReader]) -> None:
         self._schema = schema
         self._readers = readers
-        self._handlers: dict[int, Handler | str] | None = None
-        self._latest: Recent[bytes, bytes] | None = Recent(TEMPLATES) if schema.templated else None
+        self.read: Reader = self._compile_and_read
 
-    @property
-    def reads(self) -> Reader:
-        """What reads a message: `read`, without the call in between where no template is remembered."""
-        return self._read if self._latest is None else self.read
+    def _compile_and_read(self, data: bytes, at: int, end: int) -> Any:
+        schema = self._schema
+        places = {name: place for place, name in enumerate(_members(schema))}
+        tags: dict[int, _Member] = {}
+        for field in schema.declared().values():
+            if field.number and (field.json_name in places or isinstance(field, Inline)):
+                place = places.get(field.json_name, _INLINED)
+                tags |= {tag: _Member(form, place, *rest) for tag, (form, *rest) in self._of_field(field).items()}
+        zeros = {} if schema.shape else zeros_of(schema)
+        read = _loop(tags.get, tuple(zeros), rebuilder(_members(schema), zeros))
+        if schema.shape:
+            read = _shaped(schema.shape, read)
+        self.read = _once(read) if schema.templated else read
+        return self.read(data, at, end)
 
-    def read(self, data: bytes, at: int, end: int) -> Any:
-        """Return the object of the message between two offsets.
-
-        Raises:
-            WireError: the bytes are no message of the schema.
-        """
-        if self._latest is None or end - at > TEMPLATE_MAX:
-            return self._read(data, at, end)
-        message = data[at:end]
-        known = self._latest.get(message)
-        if known is not None:
-            return orjson.loads(known)
-        out = self._read(data, at, end)
-        self._latest.keep(message, orjson.dumps(out))
-        return out
-
-    def _read(self, data: bytes, at: int, end: int) -> Any:
-        out: Object = {}
-        self.read_into(out, data, at, end)
-        return _shaped(self._schema, out) if self._schema.shape else out
-
-    def read_into(self, out: Object, data: bytes, at: int, end: int) -> None:
-        """Read a message into an object that may have members already."""
-        handlers = self._handlers
-        if handlers is None:
-            handlers = self._handlers = self._compile()
-        while at < end:
-            key = data[at]
-            at += 1
-            if key >= 0x80:
-                key, at = read_varint(data, at - 1)
-            handler = handlers.get(key)
-            if handler.__class__ is str:  # most members are strings, and most strings are short: no call for them
-                start = at + 1
-                stop = start + data[at] if at < end else end + 1
-                if stop > end or stop - start >= 0x80:
-                    start, stop = read_length(data, at, end)
-                if stop > start:
-                    out[handler] = data[start:stop].decode("utf-8", "replace")
-                at = stop
-            elif handler is None:
-                at = skip(data, at, end, key & 7)
-            else:
-                at = handler(out, data, at, end)  # type: ignore[operator]  # the name of a string is above
-
-    def _of(self, field: Struct) -> MessageReader:
+    def _below(self, field: Struct) -> MessageReader:
         schema = field.schema()
         reader = self._readers.get(schema)
         if reader is None:
             reader = self._readers[schema] = MessageReader(schema, self._readers)
         return reader
 
-    def _compile(self) -> dict[int, Handler | str]:
-        handlers: dict[int, Handler | str] = {}
-        for field in self._schema.declared().values():
-            if field.number:
-                handlers |= self._handlers_of(field)
-        return handlers
-
-    def _handlers_of(self, field: KubeField) -> Mapping[int, Handler | str]:
-        """Return the handlers of a field by tag, of a string its name; a list of numbers has two: it may be packed."""
-        delimited = field.number << 3 | BYTES
+    def _of_field(self, field: KubeField) -> dict[int, tuple[_Form, str, bool, Any]]:
+        """Return what a field's tags stand for; a list of numbers has two: it may be packed."""
+        name, scalar, delimited = field.json_name, field.scalar, field.number << 3 | BYTES
         if isinstance(field, Inline):
-            return {delimited: _inline(self._of(field))}
+            return {delimited: (_MERGED, name, True, _inline(self._below(field)))}
         if isinstance(field, Map):
-            return {delimited: _map(field.json_name, self._value(field.items))}
+            value = self._value(field.items, is_resource=field.typedef.endswith("ResourceList"))
+            return {delimited: (_MERGED, name, True, _entry(name, value, zero_of(field.items, codec_of)))}
         if isinstance(field, List):
-            if field.wrapper:
-                return {delimited: _single(field.json_name, _wrapped)}
-            wire_type = NUMBERS.get(field.items.scalar)
-            if wire_type is not None:
-                name, scalar = field.json_name, field.items.scalar
-                return {field.number << 3 | wire_type: _numbers(name, scalar), delimited: _packed(name, scalar)}
-            return {delimited: _repeated(field.json_name, self._value(field.items))}
-        wire_type = NUMBERS.get(field.scalar)
-        if wire_type is not None:
-            return {field.number << 3 | wire_type: _number(field)}
-        if field.scalar == "string":
-            return {delimited: _single(field.json_name, _text) if field.ptr else field.json_name}
-        return {delimited: _single(field.json_name, self._value(field))}
+            return self._of_list(field)
+        required = name in zeros_of(self._schema)
+        if scalar in NUMBERS:
+            return {field.number << 3 | NUMBERS[scalar]: (_Form.NUMBER, name, field.ptr or required, scalar)}
+        if scalar == "string":
+            return {delimited: (_TEXT, name, field.ptr or required, None)}
+        if scalar in REMEMBERED:
+            return {delimited: (_SCALAR, name, required, REMEMBERED[scalar])}
+        return {delimited: (_VALUE, name, required, self._value(field))}
 
-    def _value(self, field: KubeField) -> Reader:
+    def _of_list(self, field: List) -> dict[int, tuple[_Form, str, bool, Any]]:
+        name, scalar, delimited = field.json_name, field.items.scalar, field.number << 3 | BYTES
+        if field.wrapper:
+            return {delimited: (_VALUE, name, not field.omitempty, _Plain(_wrapped))}
+        if scalar in NUMBERS:
+            return {
+                field.number << 3 | NUMBERS[scalar]: (_Form.NUMBERS, name, True, scalar),
+                delimited: (_MERGED, name, True, _packed(name, scalar)),
+            }
+        return {delimited: (_VALUES, name, True, self._value(field.items))}
+
+    def _value(self, field: KubeField, *, is_resource: bool = False) -> MessageReader | _Plain | None:
+        """Return what reads a value with a length of its own; None for strings, which are read in place."""
         if isinstance(field, Struct):
-            return self._of(field).reads
+            return self._below(field)
         if isinstance(field, List):
-            return _wrapped
+            return _Plain(_wrapped)
         if field.scalar == "string":
-            return _text
+            return None
+        if field.scalar in REMEMBERED:
+            return _Plain(_remembering(read_resource_value if is_resource else REMEMBERED[field.scalar]))
         convert = READERS[field.scalar]
-        return lambda data, at, end: convert(data[at:end])
+        return _Plain(lambda data, at, end: convert(data[at:end]))
 
 
-def _shaped(schema: type[KubeSchema], fields: Object) -> Any:
-    """Return what a part of a JSON schema that is an object or something else stands for."""
-    if fields.get("schema") is not None:
-        return fields["schema"]
-    if schema.shape == "bool":
-        return fields.get("allows", False)
-    return fields.get("jSONSchemas") or fields.get("property") or []
+class _Plain:
+    """Reads what is no message of a schema."""
+
+    __slots__ = ("read",)
+
+    def __init__(self, read: Reader) -> None:
+        self.read = read
+
+
+def _members(schema: type[KubeSchema]) -> Mapping[str, KubeField]:
+    """Return the members of a message by name; those of a part that may be something simpler are not shown in JSON."""
+    return {field.json_name: field for field in schema.declared().values()} if schema.shape else members(schema)
+
+
+def _loop(  # noqa: C901 -- one loop, as calls are what costs
+    find: Callable[[int], _Member | None],
+    required: Sequence[str],
+    rebuild: Callable[[Object, list[str]], Object],
+) -> Reader:
+    """Return the reader of a message; `rebuild` adds what is required and brings all in order."""
+
+    def read(data: bytes, at: int, end: int) -> Object:  # noqa: C901, PLR0912 -- the same
+        out: Object = {}
+        last, is_ordered = -1, True
+        while at < end:
+            tag = data[at]
+            at += 1
+            if tag >= 0x80:  # of two bytes, mostly
+                tag, at = tag - 0x80 + (data[at] << 7), at + 1
+                if tag >= 0x4000:
+                    tag, at = read_varint(data, at - 2)
+            member = find(tag)
+            if member is None:
+                at = skip(data, at, end, tag & 7)
+                continue
+            form, place, name, keeps, convert = member
+            is_ordered, last = is_ordered and place >= last, place
+            if tag & 7 != BYTES:
+                at = _read_number(member, out, data, at)
+                continue
+            size, start = data[at], at + 1
+            if size >= 0x80:
+                size, start = size - 0x80 + (data[start] << 7), start + 1
+                if size >= 0x4000:
+                    size, start = read_varint(data, at)
+            at = start + size
+            if at > end:
+                raise WireError("unexpected EOF")
+            if form is _TEXT:
+                if size or keeps:
+                    out[name] = data[start:at].decode("utf-8", "replace")
+                elif name in out:
+                    del out[name]
+            elif form is _VALUES:
+                value = data[start:at].decode("utf-8", "replace") if convert is None else convert.read(data, start, at)
+                out.setdefault(name, []).append(value)
+            elif form is _MERGED:
+                convert(out, data, start, at)
+            else:
+                if form is _VALUE:
+                    value = convert.read(data, start, at)
+                else:
+                    value = (convert if size <= _LONGEST_REMEMBERED else convert.__wrapped__)(data[start:at])
+                if value is not None or keeps:
+                    out[name] = value
+        if at > end:
+            raise WireError("unexpected EOF")
+        for name in required:
+            if name not in out:
+                return rebuild(out, [])
+        return out if is_ordered else rebuild(out, [])
+
+    return read
+
+
+def _read_number(member: _Member, out: Object, data: bytes, at: int) -> int:
+    """Read a number or boolean into its object, and return the offset after it."""
+    form, _place, name, keeps, scalar = member
+    value: Any = data[at]
+    if value < 0x80 and scalar in INTEGERS:
+        value, at = value != 0 if scalar == "bool" else value, at + 1
+    else:
+        value, at = read_number(scalar, data, at)
+    if form is _Form.NUMBERS:
+        out.setdefault(name, []).append(value)
+    elif value or keeps:
+        out[name] = value
+    else:
+        out.pop(name, None)
+    return at
+
+
+def _once(read: Reader) -> Reader:
+    """Return a reader that knows what came of the latest messages: to read that is a quarter of the work."""
+    latest: Recent[bytes, bytes] = Recent(TEMPLATES)
+
+    def read_once(data: bytes, at: int, end: int) -> Any:
+        if end - at > TEMPLATE_MAX:
+            return read(data, at, end)
+        message = data[at:end]
+        known = latest.get(message)
+        if known is not None:
+            return orjson.loads(known)
+        value = read(data, at, end)
+        latest.keep(message, orjson.dumps(value))
+        return value
+
+    return read_once
+
+
+def _shaped(shape: str, read: Reader) -> Reader:
+    """Return the reader of a part of a JSON schema that is an object or something simpler."""
+
+    def read_shaped(data: bytes, at: int, end: int) -> Any:
+        fields = read(data, at, end)
+        if fields.get("schema") is not None:
+            return fields["schema"]
+        if shape == "bool":
+            return fields.get("allows", False)
+        return fields.get("jSONSchemas") or fields.get("property") or []
+
+    return read_shaped
+
+
+def _remembering(convert: Any) -> Reader:
+    """Return the reader of a scalar that is remembered unless it is long."""
+
+    def read(data: bytes, at: int, end: int) -> Any:
+        piece = data[at:end]
+        return convert(piece) if end - at <= _LONGEST_REMEMBERED else convert.__wrapped__(piece)
+
+    return read
 
 
 def _wrapped(data: bytes, at: int, end: int) -> list[str]:
@@ -147,94 +296,51 @@ def _wrapped(data: bytes, at: int, end: int) -> list[str]:
         key, at = read_varint(data, at)
         if key == (1 << 3 | BYTES):
             start, at = read_length(data, at, end)
-            items.append(text(data[start:at]))
+            items.append(data[start:at].decode("utf-8", "replace"))
         else:
             at = skip(data, at, end, key & 7)
     return items
 
 
-def _text(data: bytes, at: int, end: int) -> str:
-    return data[at:end].decode("utf-8", "replace")
+def _inline(reader: MessageReader) -> Merge:
+    return lambda out, data, at, end: out.update(reader.read(data, at, end))
 
 
-def _single(name: str, read: Reader) -> Handler:
-    def handle(out: Object, data: bytes, at: int, end: int) -> int:
-        start, stop = read_length(data, at, end)
-        out[name] = read(data, start, stop)
-        return stop
-
-    return handle
-
-
-def _repeated(name: str, read: Reader) -> Handler:
-    def handle(out: Object, data: bytes, at: int, end: int) -> int:
-        start, stop = read_length(data, at, end)
-        out.setdefault(name, []).append(read(data, start, stop))
-        return stop
-
-    return handle
-
-
-def _inline(reader: MessageReader) -> Handler:
-    def handle(out: Object, data: bytes, at: int, end: int) -> int:
-        start, stop = read_length(data, at, end)
-        reader.read_into(out, data, start, stop)
-        return stop
-
-    return handle
-
-
-def _number(field: KubeField) -> Handler:
-    name, scalar, ptr = field.json_name, field.scalar, field.ptr
-
-    def handle(out: Object, data: bytes, at: int, _end: int) -> int:
-        value, at = read_number(scalar, data, at)
-        if value or ptr:
-            out[name] = value
-        return at
-
-    return handle
-
-
-def _numbers(name: str, scalar: str) -> Handler:
-    def handle(out: Object, data: bytes, at: int, _end: int) -> int:
-        value, at = read_number(scalar, data, at)
-        out.setdefault(name, []).append(value)
-        return at
-
-    return handle
-
-
-def _packed(name: str, scalar: str) -> Handler:
-    def handle(out: Object, data: bytes, at: int, end: int) -> int:
-        at, stop = read_length(data, at, end)
+def _packed(name: str, scalar: str) -> Merge:
+    def merge(out: Object, data: bytes, at: int, end: int) -> None:
         items = out.setdefault(name, [])
-        while at < stop:
+        while at < end:
             value, at = read_number(scalar, data, at)
             items.append(value)
-        return stop
 
-    return handle
+    return merge
 
 
-def _map(name: str, read: Reader) -> Handler:
+def _entry(name: str, values: MessageReader | _Plain | None, zero: Callable[[], Any]) -> Merge:
     """Read one entry of a map: a message with the key as field 1 and the value as field 2."""
+    key_tag, value_tag = 1 << 3 | BYTES, 2 << 3 | BYTES
 
-    def handle(out: Object, data: bytes, at: int, end: int) -> int:
-        at, stop = read_length(data, at, end)
-        key = ""
-        value: Any = None
-        while at < stop:
-            field, at = (data[at], at + 1) if data[at] < 0x80 else read_varint(data, at)
-            if field == (1 << 3 | BYTES):
-                start, at = read_length(data, at, stop)
+    def merge(out: Object, data: bytes, at: int, end: int) -> None:
+        key, value = "", None
+        while at < end:
+            tag, start = data[at], at + 2
+            at = start + data[at + 1]
+            if tag not in (key_tag, value_tag) or at - start >= 0x80 or at > end:
+                tag, at = read_varint(data, start - 2)
+                if tag & 7 != BYTES:
+                    at = skip(data, at, end, tag & 7)
+                    continue
+                start, at = read_length(data, at, end)
+            if tag == key_tag:
                 key = data[start:at].decode("utf-8", "replace")
-            elif field == (2 << 3 | BYTES):
-                start, at = read_length(data, at, stop)
-                value = read(data, start, at)
-            else:
-                at = skip(data, at, stop, field & 7)
-        out.setdefault(name, {})[key] = value
-        return stop
+            elif tag == value_tag:
+                value = data[start:at].decode("utf-8", "replace") if values is None else values.read(data, start, at)
+        if value is None:
+            value = zero()
+        entries = out.setdefault(name, {})
+        if entries and key < next(reversed(entries)):  # Go writes them in order
+            out[name] = in_order({**entries, key: value})
+        else:
+            entries[key] = value
 
-    return handle
+    return merge

@@ -7,7 +7,9 @@ the order of their numbers; maps in the order of their keys; nothing is packed.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from functools import lru_cache, partial
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -19,10 +21,24 @@ from hyperkube.machinery.schema.base import KubeSchema
 from hyperkube.machinery.schema.fields import Inline, KubeField, List, Map, Struct
 
 Writer = Callable[[Any], bytes]
-"""Returns the bytes of a value, without tag and length."""
+"""Returns the bytes of a value, without tag and length; None is the zero value."""
 
 Part = Callable[[Any], bytes]
-"""Returns a field's bytes for a value that is there, or for the whole object where the field is embedded."""
+"""Returns a field's bytes, or those of the whole object where the field is embedded."""
+
+
+class _Member(NamedTuple):
+    """How a member is written.
+
+    Attributes:
+        place: among the fields in the order of their numbers.
+        write: writes the value; None for a string.
+        head: the tag that comes before the value and its length; empty where `write` returns the whole field.
+    """
+
+    place: int
+    write: Writer | None
+    head: bytes
 
 
 class MessageWriter:
@@ -37,26 +53,10 @@ class MessageWriter:
         self._writers = writers
         self._shape = schema.shape
         self._zeros: list[bytes] | None = None
-        self._members: dict[str, tuple[int, Part | None, bytes]] = {}
+        self._members: dict[str, _Member] = {}
         self._embedded: list[tuple[int, Part]] = []
-        self._latest: Recent[bytes, bytes] | None = Recent(TEMPLATES) if schema.templated else None
-
-    @property
-    def writes(self) -> Writer:
-        """What writes an object: `write`, without the call in between where no template is remembered."""
-        return self._write if self._latest is None else self.write
-
-    def write(self, value: Any) -> bytes:
-        """Return the message of an object; None is the zero value."""
-        if self._latest is None or not value:
-            return self._write(value)
-        key = orjson.dumps(value)
-        message = self._latest.get(key)
-        if message is None:
-            message = self._write(value)
-            if len(key) <= TEMPLATE_MAX:
-                self._latest.keep(key, message)
-        return message
+        self.write: Writer = _once(self._write) if schema.templated else self._write
+        """Returns the message of an object."""
 
     def _write(self, value: Any) -> bytes:
         obj = _unshaped(self._shape, value) if self._shape else value or {}
@@ -65,30 +65,29 @@ class MessageWriter:
         out, members = self._zeros.copy(), self._members  # type: ignore[union-attr]  # compiled above
         for name, item in obj.items():
             if item is not None and (found := members.get(name)) is not None:
-                place, part, head = found
-                if part is not None:
-                    out[place] = part(item)
-                    continue
-                body = item.encode()  # most members are strings: no call for them
-                size = len(body)
-                out[place] = head + (ONE_BYTE[size] if size < 0x80 else varint(size)) + body
+                place, write, head = found
+                body = item.encode() if write is None else write(item)  # most members are strings: no call for them
+                if head:
+                    size = len(body)
+                    body = head + (ONE_BYTE[size] if size < 0x80 else varint(size)) + body
+                out[place] = body
         for place, part in self._embedded:
             out[place] = part(obj)
         return b"".join(out)
 
     def _compile(self) -> None:
         """Lay out the fields in the order of their numbers."""
-        fields = sorted((field for field in self._schema.declared().values() if field.number), key=_number)
+        fields = sorted((field for field in self._schema.declared().values() if field.number), key=attrgetter("number"))
         zeros = []
         for place, field in enumerate(fields):
+            write, head = self._part(field)
             if isinstance(field, Inline):
-                self._embedded.append((place, _framed(field.number, self._value(field))))
+                self._embedded.append((place, partial(_framed, write, head)))
                 zeros.append(b"")
                 continue
-            part, zero = self._part(field)
-            plain = part is not None and field.scalar == "string" and not isinstance(field, List | Map)
-            self._members[field.json_name] = (place, None if plain else part, tag(field.number, BYTES))
-            zeros.append(zero)
+            self._members[field.json_name] = _Member(place, None if field.scalar == "string" else write, head)
+            is_left_out = field.ptr or isinstance(field, List | Map) or field.scalar == "bytes"
+            zeros.append(b"" if is_left_out else _framed(write, head, None))
         self._zeros = zeros
 
     def _of(self, field: Struct) -> MessageWriter:
@@ -98,32 +97,28 @@ class MessageWriter:
             writer = self._writers[schema] = MessageWriter(schema, self._writers)
         return writer
 
-    def _part(self, field: KubeField) -> tuple[Part, bytes]:
-        """Return what writes a field, and its bytes in an object that does not have it."""
+    def _part(self, field: KubeField) -> tuple[Writer, bytes]:
+        """Return what writes a field's value, and the tag before it or nothing: see `_Member`."""
+        head = tag(field.number, BYTES)
         if isinstance(field, Map):
-            return _map(field.number, self._value(field.items)), b""
+            return partial(_map, head, self._value(field.items)), b""
         if isinstance(field, List):
             if field.wrapper:
-                return _framed(field.number, _wrapped), b""
+                return _wrapped, head
             if field.items.scalar in NUMBERS:
-                return _numbers(field), b""
-            return _repeated(field, self._value(field.items)), b""
+                return partial(_numbers, tag(field.number, NUMBERS[field.items.scalar]), field.items.scalar), b""
+            return partial(_repeated, head, self._value(field.items)), b""
         if field.scalar in NUMBERS:
-            part = _numeric(field)
-            return part, b"" if field.ptr else part(None)
-        part = _text(field.number) if field.scalar == "string" else _framed(field.number, self._value(field))
-        return part, b"" if field.ptr or field.scalar == "bytes" else part(None)
+            write = _number.__wrapped__ if field.scalar == "float64" else _number  # -0.0 equals 0.0, but for its bytes
+            return partial(write, tag(field.number, NUMBERS[field.scalar]), field.scalar), b""
+        return self._value(field), head
 
     def _value(self, field: KubeField) -> Writer:
         if isinstance(field, Struct):
-            return self._of(field).writes
+            return self._of(field).write
         if isinstance(field, List):
             return _wrapped
         return WRITERS[field.scalar]
-
-
-def _number(field: KubeField) -> int:
-    return field.number
 
 
 def _unshaped(shape: str, value: Any) -> Object:
@@ -135,58 +130,66 @@ def _unshaped(shape: str, value: Any) -> Object:
     return {"jSONSchemas": value, "property": value}
 
 
+def _once(write: Writer) -> Writer:
+    """Return a writer that knows the messages of the latest objects."""
+    latest: Recent[bytes, bytes] = Recent(TEMPLATES)
+
+    def write_once(value: Any) -> bytes:
+        if not value:
+            return write(value)
+        key = orjson.dumps(value)
+        message = latest.get(key)
+        if message is None:
+            message = write(value)
+            if len(key) <= TEMPLATE_MAX:
+                latest.keep(key, message)
+        return message
+
+    return write_once
+
+
+def _framed(write: Writer, head: bytes, value: Any) -> bytes:
+    body = write(value)
+    return head + varint(len(body)) + body if head else body
+
+
+_text = WRITERS["string"]
+
+
 def _wrapped(value: Any) -> bytes:
-    return b"".join(delimited(1, item.encode()) for item in value or ())
+    return b"".join([delimited(1, item.encode()) for item in value or ()])
 
 
-def _framed(number: int, write: Writer) -> Part:
-    head = tag(number, BYTES)
+@lru_cache(maxsize=4096)
+def _number(head: bytes, scalar: str, value: Any) -> bytes:
+    return head + write_number(scalar, value)
 
-    def part(value: Any) -> bytes:
-        body = write(value)
+
+def _numbers(head: bytes, scalar: str, items: Any) -> bytes:
+    return b"".join([head + write_number(scalar, item) for item in items])
+
+
+def _repeated(head: bytes, write: Writer, items: Any) -> bytes:
+    out = []
+    for item in items:
+        body = write(item)
         size = len(body)
-        return head + (ONE_BYTE[size] if size < 0x80 else varint(size)) + body
-
-    return part
-
-
-def _text(number: int) -> Part:
-    """Return what most fields need, without a call in between."""
-    head = tag(number, BYTES)
-
-    def part(value: Any) -> bytes:
-        body = value.encode() if value else b""
-        return head + varint(len(body)) + body
-
-    return part
+        out += (head, ONE_BYTE[size] if size < 0x80 else varint(size), body)
+    return b"".join(out)
 
 
-def _numeric(field: KubeField) -> Part:
-    scalar = field.scalar
-    head = tag(field.number, NUMBERS[scalar])
-    return lambda value: head + write_number(scalar, value)
+def _map(head: bytes, write: Writer, items: Any) -> bytes:
+    out: list[bytes] = []
+    for name, item in sorted(items.items()):
+        key, value = name.encode(), item.encode() if item.__class__ is str and write is _text else write(item)
+        size, length = len(key), len(value)
+        entry = b"".join((
+            _KEY, ONE_BYTE[size] if size < 0x80 else varint(size), key,
+            _VALUE, ONE_BYTE[length] if length < 0x80 else varint(length), value,
+        ))  # fmt: skip
+        size = len(entry)
+        out += (head, ONE_BYTE[size] if size < 0x80 else varint(size), entry)
+    return b"".join(out)
 
 
-def _numbers(field: List) -> Part:
-    scalar = field.items.scalar
-    head = tag(field.number, NUMBERS[scalar])
-    return lambda items: b"".join([head + write_number(scalar, item) for item in items])
-
-
-def _repeated(field: List, write: Writer) -> Part:
-    part = _framed(field.number, write)
-    return lambda items: b"".join([part(item) for item in items])
-
-
-def _map(number: int, write: Writer) -> Part:
-    head, key_head, item_head = tag(number, BYTES), tag(1, BYTES), tag(2, BYTES)
-
-    def part(items: Any) -> bytes:
-        out: list[bytes] = []
-        for name, item in sorted(items.items()):
-            key, value = name.encode(), write(item)
-            entry = b"".join((key_head, varint(len(key)), key, item_head, varint(len(value)), value))
-            out += (head, varint(len(entry)), entry)
-        return b"".join(out)
-
-    return part
+_KEY, _VALUE = tag(1, BYTES), tag(2, BYTES)

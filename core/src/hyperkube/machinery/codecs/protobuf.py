@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from hyperkube.machinery.codecs.message_reader import MessageReader
 from hyperkube.machinery.codecs.message_writer import MessageWriter
-from hyperkube.machinery.codecs.wire import WireError, delimited
+from hyperkube.machinery.codecs.wire import BYTES, WireError, delimited, read_length, tag
 from hyperkube.machinery.codecs.wire_scalars import read_numbers, text
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.schema.base import KubeSchema
@@ -20,6 +20,10 @@ from hyperkube.machinery.schema.compiled import CompiledSchema
 
 MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
 MAGIC = b"k8s\x00"
+_HEAD, _RAW = MAGIC + tag(1, BYTES), tag(2, BYTES)
+_TAIL = delimited(3, b"") + delimited(4, b"")
+_SIZE_AT = len(_HEAD)
+"""Where the length of the TypeMeta stands."""
 _LONGEST_HEAD = 256
 """Bytes of a TypeMeta that is remembered."""
 NOT_PROTOBUF = "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]"
@@ -50,6 +54,14 @@ def open_envelope(body: bytes) -> Envelope:
     if len(body) == len(MAGIC):
         raise ProtobufError("empty body")
     try:
+        size = body[_SIZE_AT] if len(body) > _SIZE_AT else 0x80
+        end = _SIZE_AT + 1 + size
+        if (
+            size < 0x80 and body[end : end + 1] == _RAW
+        ):  # as clients write it: a short head, the message, two empty strings
+            start, stop = read_length(body, end + 1, len(body))
+            if len(body) - stop == len(_TAIL) and body.endswith(_TAIL) and body.startswith(_HEAD):
+                return Envelope(*_type_meta(body[_SIZE_AT + 1 : end]), body[start:stop])
         fields = read_numbers(body[len(MAGIC) :])
         head = fields.get(1, b"")
         api_version, kind = _type_meta(head) if len(head) <= _LONGEST_HEAD else _type_meta.__wrapped__(head)
@@ -80,9 +92,6 @@ def _head(api_version: str, kind: str) -> bytes:
     return MAGIC + delimited(1, delimited(1, api_version.encode()) + delimited(2, kind.encode()))
 
 
-_TAIL = delimited(3, b"") + delimited(4, b"")
-
-
 class Protobuf:
     """Reads and writes messages; keeps what it compiled from the schemas it met."""
 
@@ -97,24 +106,18 @@ class Protobuf:
             ProtobufError: the bytes are no message of the schema.
             DecodeError: a value is none, such as a quantity.
         """
-        return schema.decode(self.read_document(message, schema), report=False)[0]
-
-    def read_document(self, message: bytes, schema: CompiledSchema) -> Object:
-        """Return the members of a message as JSON has them, not yet decoded by the schema.
-
-        Raises:
-            ProtobufError: the bytes are no message of the schema.
-        """
         reader = self._readers.get(schema.schema)
         if reader is None:
             reader = self._readers[schema.schema] = MessageReader(schema.schema, self._readers)
         try:
-            document: Object = reader.read(message, 0, len(message))
+            obj: Object = reader.read(message, 0, len(message))
         except WireError as error:
             raise ProtobufError(str(error)) from error
+        except IndexError as error:  # the message ends within a tag, a length or a number
+            raise ProtobufError("unexpected EOF") from error
         except RecursionError as error:
             raise ProtobufError("exceeded max depth") from error
-        return document
+        return obj
 
     def write_message(self, obj: Object, schema: CompiledSchema) -> bytes:
         """Return the message of an object."""

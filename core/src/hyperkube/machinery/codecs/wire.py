@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 
 _SIGN = 1 << 63
@@ -74,8 +76,9 @@ def skip(data: bytes, at: int, end: int, wire_type: int) -> int:
     return at + size
 
 
+@lru_cache(maxsize=4096)
 def varint(number: int) -> bytes:
-    """Write a number; a negative one takes ten bytes."""
+    """Write a number; a negative one takes ten bytes. Remembered, as most are lengths that occur again."""
     if 0 <= number < 0x80:
         return ONE_BYTE[number]
     if 0 <= number < 0x4000:
@@ -89,6 +92,7 @@ def varint(number: int) -> bytes:
     return bytes(out)
 
 
+@lru_cache(maxsize=1024)
 def tag(number: int, wire_type: int) -> bytes:
     """Write what comes before a field."""
     return varint(number << 3 | wire_type)

@@ -1,7 +1,7 @@
 """How scalars travel: Go's types with a message of their own (times, quantities, raw JSON) and the plain ones.
 
-Readers take the bytes of a message and return JSON; writers take JSON, or None for a field that is unset, and return
-the bytes of the message. Source: kubernetes apimachinery ``pkg/apis/meta/v1/time_proto.go`` and its relatives.
+Readers take the bytes of a message and return canonical JSON; writers take JSON, or None for a field that is unset, and
+return the bytes of the message. Source: kubernetes apimachinery ``pkg/apis/meta/v1/time_proto.go`` and its relatives.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from hyperkube.machinery import times
 from hyperkube.machinery.codecs.wire import (
     BYTES,
     FIXED64,
+    ONE_BYTE,
     VARINT,
     WireError,
     delimited,
@@ -30,9 +31,12 @@ from hyperkube.machinery.codecs.wire import (
     varint,
 )
 from hyperkube.machinery.durations import format_nanoseconds, parse_nanoseconds
+from hyperkube.machinery.schema import scalars
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FLOAT = struct.Struct("<d")
+
+_FIRST = tag(1, BYTES)
 
 Numbers = dict[int, Any]
 
@@ -63,17 +67,33 @@ def text(data: bytes) -> str:
     return data.decode("utf-8", "replace")
 
 
-def _read_quantity(data: bytes) -> Any:
+def _quantity_text(data: bytes) -> str:
     return text(read_numbers(data).get(1, b"")) or "0"
+
+
+@lru_cache(maxsize=1024)
+def _read_quantity(data: bytes) -> str:
+    return scalars.quantity(_quantity_text(data), None)
+
+
+@lru_cache(maxsize=1024)
+def read_resource_value(data: bytes) -> str:
+    """Read a value of a ResourceList.
+
+    Raises:
+        DecodeError: it is no quantity.
+    """
+    return scalars.resource_value(_quantity_text(data), None)
 
 
 def _write_quantity(value: Any) -> bytes:
     return delimited(1, str("0" if value is None else value).encode())
 
 
+@lru_cache(maxsize=1024)
 def _read_int_or_string(data: bytes) -> Any:
     fields = read_numbers(data)
-    return text(fields.get(3, b"")) if fields.get(1) else fields.get(2, 0)
+    return text(fields.get(3, b"")) if fields.get(1) else int32(fields.get(2, 0))
 
 
 def _write_int_or_string(value: Any) -> bytes:
@@ -93,28 +113,29 @@ def _moment(data: bytes) -> datetime | None:
         raise WireError(f"time out of range: {fields.get(1)} seconds") from error
 
 
+@lru_cache(maxsize=1024)
 def _read_time(data: bytes) -> Any:
     moment = _moment(data)
-    return None if moment is None else times.format_time(moment)
-
-
-def _read_micro_time(data: bytes) -> Any:
-    moment = _moment(data)
-    return None if moment is None else times.format_micro_time(moment)
-
-
-def _write_time(value: Any) -> bytes:
-    return b"" if value is None else _time(value)
+    return None if moment is None else scalars.time(times.format_time(moment), None)
 
 
 @lru_cache(maxsize=1024)
-def _time(value: str) -> bytes:
+def _read_micro_time(data: bytes) -> Any:
+    moment = _moment(data)
+    return None if moment is None else scalars.micro_time(times.format_micro_time(moment), None)
+
+
+@lru_cache(maxsize=1024)
+def _write_time(value: str | None) -> bytes:
     """Write seconds and microseconds; a time of whole seconds has a nanos field of 0; most objects have one thrice."""
+    if value is None:
+        return b""
     passed = times.parse_time(value) - _EPOCH
     seconds = passed.days * 86400 + passed.seconds
     return tag(1, VARINT) + varint(seconds) + tag(2, VARINT) + varint(passed.microseconds * 1000)
 
 
+@lru_cache(maxsize=1024)
 def _read_duration(data: bytes) -> Any:
     return format_nanoseconds(read_numbers(data).get(1, 0))
 
@@ -134,16 +155,15 @@ def _read_json(data: bytes) -> Any:
 
 
 def _write_json(value: Any) -> bytes:
-    return b"" if value is None else delimited(1, orjson.dumps(value))
-
-
-def _read_string(data: bytes) -> Any:
-    return text(data)
+    if value is None:
+        return b""
+    body = orjson.dumps(value)
+    size = len(body)
+    return _FIRST + (ONE_BYTE[size] if size < 0x80 else varint(size)) + body
 
 
 def _write_string(value: Any) -> bytes:
-    written: bytes = (value or "").encode()
-    return written
+    return value.encode() if value else b""  # type: ignore[no-any-return]  # a string
 
 
 def _read_bytes(data: bytes) -> Any:
@@ -155,18 +175,21 @@ def _write_bytes(value: Any) -> bytes:
 
 
 READERS: dict[str, Callable[[bytes], Any]] = {
-    "string": _read_string,
     "bytes": _read_bytes,
+    "raw": _read_json,
+    "fields_v1": _read_json,
+    "json": _read_json,
+}
+"""Scalar name → what reads its bytes; strings are read in place, scalars that are no bytes are in `NUMBERS`."""
+
+REMEMBERED: dict[str, Any] = {
     "quantity": _read_quantity,
     "int_or_string": _read_int_or_string,
     "time": _read_time,
     "micro_time": _read_micro_time,
     "duration": _read_duration,
-    "raw": _read_json,
-    "fields_v1": _read_json,
-    "json": _read_json,
 }
-"""Scalar name → what reads its bytes; scalars that are no bytes are in `NUMBERS`."""
+"""Scalar name → what reads its bytes and remembers the latest; ``__wrapped__`` of it does not."""
 
 WRITERS: dict[str, Callable[[Any], bytes]] = {
     "string": _write_string,
@@ -186,14 +209,24 @@ NUMBERS: dict[str, int] = {"bool": VARINT, "int32": VARINT, "int64": VARINT, "fl
 """Scalar name → wire type of numbers and booleans."""
 
 
+def int32(number: int) -> int:
+    """Return a varint as Go reads it into 32 bits: what does not fit is cut off."""
+    number &= 0xFFFFFFFF
+    return number - 0x100000000 if number > 0x7FFFFFFF else number
+
+
+INTEGERS: dict[str, Callable[[int], int]] = {"int32": int32, "int64": signed, "bool": bool}
+"""Scalar name → what a varint stands for."""
+
+
 def read_number(scalar: str, data: bytes, at: int) -> tuple[Any, int]:
     """Return a number or boolean at an offset, and the offset after it."""
     if scalar == "float64":
         if at + 8 > len(data):
             raise WireError("unexpected EOF")
-        return _FLOAT.unpack_from(data, at)[0], at + 8
+        return scalars.float64(_FLOAT.unpack_from(data, at)[0], None), at + 8
     number, at = read_varint(data, at)
-    return (number != 0 if scalar == "bool" else signed(number)), at
+    return INTEGERS[scalar](number), at
 
 
 def write_number(scalar: str, value: Any) -> bytes:

@@ -79,10 +79,10 @@ def absence(field: KubeField, codecs: Codecs) -> Absent | None:
         return None if field.omitempty else _nothing
     if field.omitzero or (field.omitempty and not isinstance(field, Struct) and field.scalar not in _GO_STRUCTS):
         return None
-    return _zero(field, codecs)
+    return zero_of(field, codecs)
 
 
-def _zero(field: KubeField, codecs: Codecs) -> Absent:
+def zero_of(field: KubeField, codecs: Codecs) -> Absent:
     """Return what makes the zero value of a field that is no pointer."""
     if isinstance(field, Struct):
         return codecs(field.schema()).zero
@@ -151,7 +151,7 @@ def _strings(field: List, absent: Absent) -> Converter:
 def _list(field: List, codecs: Codecs, absent: Absent) -> Converter:
     drops_empty = _drops_empty(field)
     codec = codecs(field.items.schema()) if isinstance(field.items, Struct) else None
-    plain = converter(field.items, codecs, _zero(field.items, codecs))
+    plain = converter(field.items, codecs, zero_of(field.items, codecs))
 
     def convert(value: Any, seen: list[str] | None) -> Any:
         if value.__class__ is not list:
@@ -168,7 +168,7 @@ def _list(field: List, codecs: Codecs, absent: Absent) -> Converter:
     return convert
 
 
-def _in_order(members: dict[str, Any]) -> dict[str, Any]:
+def in_order(members: dict[str, Any]) -> dict[str, Any]:
     """Return a map with its keys sorted, as Go writes maps."""
     keys = list(members)
     ordered = sorted(keys)
@@ -178,7 +178,7 @@ def _in_order(members: dict[str, Any]) -> dict[str, Any]:
 def _map(field: Map, codecs: Codecs, absent: Absent) -> Converter:
     drops_empty = _drops_empty(field)
     is_strings = field.items.scalar == "string"
-    zero = _zero(field.items, codecs)
+    zero = zero_of(field.items, codecs)
     if field.typedef.endswith("ResourceList"):
         plain = _scalar(field.items, scalars.resource_value, zero)
     else:
@@ -196,6 +196,6 @@ def _map(field: Map, codecs: Codecs, absent: Absent) -> Converter:
                 new = plain(item, seen)
                 if new is not item:
                     value[key] = new
-        return _in_order(value) if len(value) > 1 else value
+        return in_order(value) if len(value) > 1 else value
 
     return convert

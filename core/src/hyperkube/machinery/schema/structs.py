@@ -71,7 +71,7 @@ class StructCodec:
     def zero(self) -> dict[str, Any]:
         """Return the object Go writes for the zero value of the struct."""
         if self._zeros is None:
-            self._zeros = _zeros(self.schema)
+            self._zeros = zeros_of(self.schema)
         return {name: make() for name, make in self._zeros.items()}
 
     def _compile_and_decode(self, value: Any, seen: list[str] | None) -> Any:
@@ -84,13 +84,13 @@ class StructCodec:
         return self.decode(value, seen)
 
 
-def _zeros(schema: type[KubeSchema]) -> dict[str, Absent]:
+def zeros_of(schema: type[KubeSchema]) -> dict[str, Absent]:
     """Return what makes each member that is written even if it is missing."""
     made = {name: absence(field, codec_of) for name, field in members(schema).items()}
     return {name: make for name, make in made.items() if make is not None}
 
 
-def _rebuilder(
+def rebuilder(
     fields: Mapping[str, KubeField], zeros: Mapping[str, Absent]
 ) -> Callable[[dict[str, Any], list[str]], dict[str, Any]]:
     """Return what makes an object anew: without the dropped members, with those always written, in declared order."""
@@ -112,14 +112,14 @@ def _loop(schema: type[KubeSchema]) -> Converter:  # noqa: C901 -- one loop, as 
     """Return the decoder of a struct."""
     fields = members(schema)
     table = {name: slot(field, index, codec_of) for index, (name, field) in enumerate(fields.items())}
-    zeros = _zeros(schema)
+    zeros = zeros_of(schema)
     required = tuple(zeros)
     embedding = embedded(schema)
     lookup = table.get
     struct_name = schema.__name__
     go_type = f"{schema.package.proto.rsplit('.', 1)[-1]}.{struct_name}"
 
-    rebuild = _rebuilder(fields, zeros)
+    rebuild = rebuilder(fields, zeros)
 
     def decode(value: Any, seen: list[str] | None) -> dict[str, Any]:  # noqa: C901, PLR0912 -- the same
         if value.__class__ is not dict:

@@ -18,12 +18,12 @@ from hyperkube_command.local_cluster.arguments import ANYWHERE, CONTAINER_PODS, 
 from hyperkube_command.local_cluster.left_pods import remember_runtime
 from hyperkube_command.local_cluster.loopback_slice import locked_slice
 from hyperkube_command.local_cluster.privileged_ports import PORT_OFFSET, kubernetes_service_port, may_bind
+from hyperkube_command.local_cluster.process_memory import give_back_regularly, spare_arenas
 from hyperkube_command.local_cluster.watched_plugins import ADDONS, plugins_in
 from hyperkube_lib.component_base.service_manager import READY, STOPPING, notify
 from hyperkube_lib.local_cluster.layout import Layout, default_data_dir
 
 from hyperkube.command.lifecycle import Lifecycle, StopSignal, start_up, stop_signal
-from hyperkube.command.process_memory import give_back_regularly, spare_arenas
 from hyperkube.command.server_command import set_up_logging
 from hyperkube.machinery.clock import SystemClock
 from hyperkube.machinery.errors import ApiError, UsageError

@@ -78,8 +78,13 @@ def scheme_of(group: str) -> str:
 
 
 def parsed(value: Any) -> Document:
-    """Return a document that came parsed: from this process, or from protobuf."""
+    """Return a document that came parsed, from this process."""
     return Document(b"", value, is_yaml=True)
+
+
+def canonical(value: Object, refusal: DecodeError | None = None) -> Document:
+    """Return a document that came decoded, from protobuf, or why it cannot be."""
+    return Document(b"", value, is_yaml=True, is_canonical=True, refusal=refusal)
 
 
 class BodyDecoder:
@@ -168,13 +173,16 @@ class BodyDecoder:
         envelope = open_envelope(request.body)
         if not isinstance(codec, CompiledSchema):
             raise ProtobufError("custom resources are not encoded as protobuf")
-        value: Object = {}
-        if envelope.kind in {"", kind.kind}:
-            value = self._protobuf.read_document(envelope.raw, codec)
-            if len(envelope.raw) > _SHALLOW and not json.is_writable(value):
-                raise ProtobufError(json.TOO_DEEP)
-        value["kind"], value["apiVersion"] = envelope.kind or kind.kind, envelope.api_version or kind.api_version
-        return parsed(value)
+        value: Object = {"kind": envelope.kind or kind.kind, "apiVersion": envelope.api_version or kind.api_version}
+        if value["kind"] != kind.kind:
+            return parsed(value)
+        try:
+            value |= self._protobuf.read_message(envelope.raw, codec)
+        except DecodeError as error:
+            return canonical(value, error)
+        if len(envelope.raw) > _SHALLOW and not json.is_writable(value):
+            raise ProtobufError(json.TOO_DEEP)
+        return canonical(value)
 
     def _shape(
         self,

@@ -20,19 +20,23 @@ _KIND_STRUCT = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Ki
 
 @dataclass(slots=True)
 class Document:
-    """A JSON or YAML body.
+    """A body in JSON, YAML or protobuf.
 
     Attributes:
         body: as it came.
         value: what was read; `decode` takes it over.
         yaml_errors: duplicate keys of a YAML body, as one text or none.
         is_yaml: whether the body was YAML; JSON is YAML too, but its duplicates are reported by path.
+        is_canonical: whether the value is decoded already, as that of a protobuf body is: it has no unknown members.
+        refusal: why a protobuf body cannot be decoded.
     """
 
     body: bytes
     value: Any
     yaml_errors: list[str] = field(default_factory=list)
     is_yaml: bool = False
+    is_canonical: bool = False
+    refusal: DecodeError | None = None
 
     def kind(self) -> tuple[str, str]:
         """Return (apiVersion, kind) as the body gives them, empty where it does not.
@@ -64,6 +68,10 @@ class Document:
         Raises:
             DecodeError: a value has the wrong type.
         """
+        if self.refusal is not None:
+            raise self.refusal
+        if self.is_canonical:
+            return self.value, []
         try:
             return self._decode(schema, report=report)
         except DecodeError as error:

@@ -6,6 +6,7 @@ Source: kubernetes apiserver ``pkg/endpoints/handlers/{response,responsewriters/
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 
 import orjson
 from hyperkube_host.apiserver.request.api_request import ApiRequest
@@ -46,7 +47,15 @@ from hyperkube.machinery.schema import CompiledSchema
 
 JSON_HEADER = ("Content-Type", JSON)
 NO_CACHE = ("Cache-Control", "no-cache, private")
+_STREAMED_VERBS = frozenset({"list", "watch"})
 _TRANSFORMED_VERBS = frozenset({"get", "list", "watch"})
+
+
+@lru_cache(maxsize=512)
+def _wanted(accept: str, streams: bool, transforms: bool) -> Format:
+    """Return the format of an answer, of a kind of its own where the verb `transforms`."""
+    negotiation.check_accepted(accept, (*negotiation.ALL, *STREAMS) if streams else negotiation.ALL)
+    return negotiation.negotiate(accept, transforms=transforms, binary=True)
 
 
 def write(obj: Object, media_type: str, *, pretty: bool = False) -> bytes:
@@ -79,13 +88,11 @@ class Encoder:
             NotAcceptable: the client accepts nothing that can be written.
         """
         accept = request.headers.get("accept", "")
-        verb = request.info.verb
         if not accept or accept == JSON:
             return negotiation.PLAIN
-        produced = (*negotiation.ALL, *STREAMS) if verb in {"list", "watch"} else negotiation.ALL
-        negotiation.check_accepted(accept, produced)
-        transforms = verb in _TRANSFORMED_VERBS or not request.info.subresource
-        return negotiation.negotiate(accept, transforms=transforms, binary=True)
+        verb = request.info.verb
+        wanted = _wanted if len(accept) <= negotiation.LONGEST_ACCEPT else _wanted.__wrapped__
+        return wanted(accept, verb in _STREAMED_VERBS, verb in _TRANSFORMED_VERBS or not request.info.subresource)
 
     def encode(self, request: ApiRequest, result: Result, wanted: Format) -> Answer:
         """Return the answer.

@@ -1,6 +1,13 @@
 """Memory that goes back to the system."""
 
-from hyperkube.command.process_memory import FIRST_SECONDS, PERIOD_SECONDS, give_back, give_back_regularly, spare_arenas
+from hyperkube_command.local_cluster.process_memory import (
+    FIRST_SECONDS,
+    PERIOD_SECONDS,
+    give_back,
+    give_back_regularly,
+    spare_arenas,
+)
+
 from hyperkube.machinery.clock import FakeClock
 
 
