@@ -232,6 +232,15 @@ def test_declared_defaults_are_filled_in_wherever_the_type_occurs():
     assert [port["protocol"] for port in obj["spec"]["ports"]] == ["TCP", "UDP"]
 
 
+def test_declared_defaults_are_filled_in_where_a_type_contains_itself():
+    obj = {"spec": {"kept": {"spec": {"ports": [{"port": 1}], "kept": {"spec": {"ports": [{}]}}}}}}
+
+    compile_schema(Thing).default(obj)
+
+    kept = obj["spec"]["kept"]["spec"]
+    assert kept == {"ports": [{"port": 1, "protocol": "TCP"}], "kept": {"spec": {"ports": [{"protocol": "TCP"}]}}}
+
+
 def test_a_schema_is_a_marshmallow_schema_too():
     assert Port().load({"port": 1, "protocol": "TCP"}) == {"port": 1, "protocol": "TCP"}
     assert Port().validate({"port": "x"}) == {"port": ["json: cannot unmarshal string into Go value of type int32"]}

@@ -77,7 +77,7 @@ class CompiledSchema:
     def default(self, obj: Object) -> None:
         """Fill in the declared defaults, in place; idempotent. Hand-written defaults are the strategy's."""
         if not self._knows_defaulter:
-            self._defaulter = defaulter(self.schema, {})
+            self._defaulter = defaulter(self.schema)
             self._knows_defaulter = True
         if self._defaulter is not None:
             self._defaulter(obj)

@@ -1,6 +1,7 @@
 """Declared defaults, applied wherever a type with one occurs.
 
-Only the ways that lead to a default are compiled, so an object without any costs a few dictionary look-ups.
+Only the ways that lead to a default are compiled, into one function for a kind, so that an object without any costs a
+few dictionary look-ups.
 """
 
 from __future__ import annotations
@@ -46,59 +47,60 @@ def _struct_of(field: KubeField) -> Struct | None:
     return field if isinstance(field, Struct) else None
 
 
-def defaulter(schema: type[KubeSchema], cache: dict[type[KubeSchema], Defaulter | None]) -> Defaulter | None:
-    """Return a function that fills in the declared defaults of an object in place, or None if there are none.
-
-    Args:
-        schema: the type of the object.
-        cache: what was already made for the types below; types may contain themselves.
-    """
-    if schema in cache:
-        return cache[schema]
+def defaulter(schema: type[KubeSchema]) -> Defaulter | None:
+    """Return a function that fills in the declared defaults of an object in place, or None if there are none."""
     if schema.shape or not has_defaults(schema):
-        cache[schema] = None
         return None
-    values: list[tuple[str, Any]] = []
-    below: list[tuple[str, Defaulter]] = []
-    cache[schema] = fill = _filler(values, below)
-    for name, field in members(schema).items():
-        if matters(field):
-            values.append((name, field.default))
-        inner = _walker(field, cache)
-        if inner is not None:
-            below.append((name, inner))
+    source = _Source()
+    name = source.function(schema)
+    functions: dict[str, Any] = {}
+    exec("\n".join(source.lines), functions)  # noqa: S102  of declared names and defaults alone
+    fill: Defaulter = functions[name]
     return fill
 
 
-def _filler(values: list[tuple[str, Any]], below: list[tuple[str, Defaulter]]) -> Defaulter:
-    """Return a function that sets the missing ones of `values` and goes `below`; both lists are filled in later."""
+class _Source:
+    """Python that fills in objects: one function has a whole tree of types, as calls are what costs.
 
-    def fill(obj: Any) -> None:
-        if obj.__class__ is not dict:
-            return
-        for name, value in values:
-            if obj.get(name) is None:
-                obj[name] = value
-        for name, inner in below:
-            part = obj.get(name)
-            if part:
-                inner(part)
+    Attributes:
+        lines: the functions, of the schema and of types that contain themselves.
+    """
 
-    return fill
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self._names: dict[type[KubeSchema], str] = {}
+
+    def function(self, schema: type[KubeSchema]) -> str:
+        """Return the name of the function for a type; write it when it is first asked for."""
+        name = self._names.get(schema)
+        if name is None:
+            name = self._names[schema] = f"fill_{len(self._names)}"
+            self.lines += [f"def {name}(value):", *_indented(self._filling(schema, "value", (schema,))), " return"]
+        return name
+
+    def _filling(self, schema: type[KubeSchema], value: str, above: tuple[type[KubeSchema], ...]) -> list[str]:
+        """Return what fills in the object in the variable `value`; `above` are the types that contain it."""
+        lines = []
+        for name, field in members(schema).items():
+            member = f"{value}.get({name!r})"
+            if matters(field):
+                lines += [f"if {member} is None:", f" {value}[{name!r}] = {field.default!r}"]
+            lines += self._going_below(field, member, f"{value}_", above)
+        return [f"if {value}.__class__ is dict:", *_indented(lines)] if lines else []
+
+    def _going_below(self, field: KubeField, value: str, inner: str, above: tuple[type[KubeSchema], ...]) -> list[str]:
+        """Return what fills in the value of an expression, by way of the variable `inner`."""
+        if isinstance(field, List | Map):
+            lines = self._going_below(field.items, inner, f"{inner}_", above)
+            each = f"{value} or ()" if isinstance(field, List) else f"({value} or {{}}).values()"
+            return [f"for {inner} in {each}:", *_indented(lines)] if lines else []
+        if not isinstance(field, Struct) or field.schema().shape or not has_defaults(field.schema()):
+            return []
+        schema = field.schema()
+        if schema in above:
+            return [f"{self.function(schema)}({value})"]
+        return [f"{inner} = {value}", *self._filling(schema, inner, (*above, schema))]
 
 
-def _walker(field: KubeField, cache: dict[type[KubeSchema], Defaulter | None]) -> Defaulter | None:
-    if isinstance(field, Struct):
-        return defaulter(field.schema(), cache)
-    if not isinstance(field, List | Map):
-        return None
-    inner = _walker(field.items, cache)
-    if inner is None:
-        return None
-    is_list = isinstance(field, List)
-
-    def walk(value: Any) -> None:
-        for item in value if is_list else value.values():
-            inner(item)
-
-    return walk
+def _indented(lines: list[str]) -> list[str]:
+    return [f" {line}" for line in lines]
