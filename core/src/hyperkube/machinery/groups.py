@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 
@@ -67,6 +68,11 @@ class GroupVersionKind(NamedTuple):
         return GroupKind(self.group, self.kind)
 
 
+@lru_cache(maxsize=1024)
+def _group_resource(group: str, resource: str) -> GroupResource:
+    return GroupResource(group, resource)
+
+
 class GroupVersionResource(NamedTuple):
     """A resource in one version of a group: what a client addresses."""
 
@@ -82,7 +88,7 @@ class GroupVersionResource(NamedTuple):
     @property
     def group_resource(self) -> GroupResource:
         """The resource without its version."""
-        return GroupResource(self.group, self.resource)
+        return _group_resource(self.group, self.resource)
 
     @property
     def root(self) -> str:

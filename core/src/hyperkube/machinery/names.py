@@ -8,6 +8,7 @@ all others "characters".
 from __future__ import annotations
 
 import re
+from functools import cache
 
 LABEL_MAX = 63
 SUBDOMAIN_MAX = 253
@@ -74,6 +75,7 @@ _CONDITION_REASON_TEXT = (
 )
 
 
+@cache
 def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.ASCII)
 

@@ -163,7 +163,7 @@ def _write_json(value: Any) -> bytes:
 
 
 def _write_string(value: Any) -> bytes:
-    return value.encode() if value else b""  # type: ignore[no-any-return]  # a string
+    return value.encode() if value else b""
 
 
 def _read_bytes(data: bytes) -> Any:

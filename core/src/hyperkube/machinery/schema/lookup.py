@@ -116,10 +116,13 @@ class Formed:
         return self.form == "scalar"
 
 
-class SchemaType(Formed):
+class SchemaType:
     """The `TypeInfo` of a place in a built-in kind."""
 
-    __slots__ = ("_field", "_items", "_members", "_schema", "form")
+    __slots__ = (
+        "_field", "_items", "_members", "_schema", "form", "is_list", "is_map", "is_scalar", "is_struct",
+        "list_map_keys", "list_type", "map_type", "struct_type",
+    )  # fmt: skip
 
     def __init__(self, field: KubeField | None, schema: type[KubeSchema] | None) -> None:
         self._field = field
@@ -127,6 +130,15 @@ class SchemaType(Formed):
         self._members: dict[str, SchemaType | KubeField] | None = None
         self._items: SchemaType | None = None
         self.form: Form = self._find_form()
+        # What a comparison asks at each place is settled here: a property would cost it a call.
+        self.is_struct = self.form == "struct"
+        self.is_map = self.form == "map"
+        self.is_list = self.form == "list"
+        self.is_scalar = self.form == "scalar"
+        self.list_type = (field.list_type or "atomic") if field is not None and self.is_list else ""
+        self.map_type = (field.map_type or "granular") if field is not None and self.is_map else ""
+        self.struct_type = self._find_struct_type() if self.is_struct else ""
+        self.list_map_keys: tuple[str, ...] = field.list_map_keys if field is not None else ()
 
     @classmethod
     def of(cls, schema: type[KubeSchema]) -> SchemaType:
@@ -166,11 +178,11 @@ class SchemaType(Formed):
 
     def field(self, name: str) -> TypeInfo | None:
         """Return the type of a member; of a map any name will do."""
-        if self.form == "map":
+        if self.is_map:
             return self.items
-        if self.form != "struct":
+        if not self.is_struct:
             return None
-        table = self._table()
+        table = self._members or self._table()
         entry = table.get(name)
         if isinstance(entry, KubeField):
             entry = table[name] = SchemaType(entry, None)
@@ -197,30 +209,8 @@ class SchemaType(Formed):
         """The member by which strategic merge patch matches items."""
         return self._field.patch_merge_key if self._field is not None else ""
 
-    @property
-    def list_type(self) -> str:
-        """``atomic``, ``set`` or ``map`` for lists."""
-        if self._field is None or self.form != "list":
-            return ""
-        return self._field.list_type or "atomic"
-
-    @property
-    def list_map_keys(self) -> tuple[str, ...]:
-        """The members that identify an item."""
-        return self._field.list_map_keys if self._field is not None else ()
-
-    @property
-    def map_type(self) -> str:
-        """``granular`` or ``atomic`` for maps."""
-        if self._field is None or self.form != "map":
-            return ""
-        return self._field.map_type or "granular"
-
-    @property
-    def struct_type(self) -> str:
-        """``granular`` or ``atomic`` for structs: as the field says, else as the type says."""
-        if self.form != "struct":
-            return ""
+    def _find_struct_type(self) -> str:
+        """Return ``granular`` or ``atomic``: as the field says, else as the type says."""
         struct = self._struct
         by_field = (self._field.struct_type or self._field.map_type) if self._field is not None else ""
         return by_field or (struct.struct_type if struct is not None else "") or "granular"

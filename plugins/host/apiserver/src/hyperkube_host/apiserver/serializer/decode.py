@@ -111,8 +111,11 @@ class BodyDecoder:
             RequestEntityTooLarge: it is too long.
             UnsupportedMediaType: its content type is not read here.
         """
-        with request.stoppable():
+        if request.budget is None:
             obj = self._shape(request, self._parse(request, kind, codec), kind, codec, also)
+        else:
+            with request.budget:
+                obj = self._shape(request, self._parse(request, kind, codec), kind, codec, also)
         if request.audit_event is not None:
             request.audit_event.log_request_object(obj)
         return obj
