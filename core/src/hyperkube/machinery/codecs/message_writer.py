@@ -170,7 +170,7 @@ def _numbers(head: bytes, scalar: str, items: Any) -> bytes:
 
 
 def _repeated(head: bytes, write: Writer, items: Any) -> bytes:
-    out = []
+    out: list[bytes] = []
     for item in items:
         body = write(item)
         size = len(body)
