@@ -2,9 +2,8 @@
 
 A stage is a task of ``./dev``. The stages of a lane run one after another; some lanes run side by side, the longest
 first, and the next begins when one of them has ended. While the servers that tests talk to are installed, what needs
-none is checked; what measures time runs last, beside what takes one core and fails by no load. What a stage prints is
-shown when it has ended, whole. Tests that fail are run once more when nothing else runs: those that pass then are
-named, but fail nothing, since other stages had made them wait.
+none is checked. What a stage prints is shown when it has ended, whole. Tests that fail are run once more when nothing
+else runs: those that pass then are named, but fail nothing, since other stages had made them wait.
 """
 
 from __future__ import annotations
@@ -31,16 +30,15 @@ LANES: tuple[tuple[str, ...], ...] = (
     ("integration",),
     ("containers", "golden-node", "golden-proxy"),  # wait mostly, and use names that the machine has once
     ("unit-plugins",),
+    ("faults",),  # waits for half of its time, and for what was killed
     ("security",),
     ("conformance",),
     ("solo",),
-)
-LAST: tuple[tuple[str, ...], ...] = (
-    ("faults",),  # waits for a third of its time, and for what was killed
     ("unit-core",),
 )
+"""Those that only compute end the run: they leave no core idle, and a load makes none of them fail."""
 AT_ONCE = 4
-"""How many lanes run side by side: two of the long ones wait for half of their time."""
+"""How many lanes run side by side: three of the first wait for half of their time."""
 TESTS = frozenset(
     {"unit-core", "unit-plugins", "house", "security", "integration", "containers", "conformance"}
     | {"golden-node", "golden-proxy", "faults"}
@@ -137,4 +135,4 @@ def run_all(root: Path, phases: Iterable[Iterable[tuple[str, ...]]]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(run_all(ROOT, (FIRST, LANES, LAST)))
+    sys.exit(run_all(ROOT, (FIRST, LANES)))

@@ -12,10 +12,10 @@ import subprocess
 from itertools import pairwise
 
 import pytest
-from stages import FIRST, LANES, LAST
+from stages import FIRST, LANES
 from workspace import ROOT
 
-STAGES = [stage for lane in (*FIRST, *LANES, *LAST) for stage in lane if stage != "servers"]
+STAGES = [stage for lane in (*FIRST, *LANES) for stage in lane if stage != "servers"]
 WRITES_DOWN = '#!/bin/sh\necho "$(basename "$0") $*" >> "$CALLS"\n'
 INSTALLED = ("python", "uv", "pytest", "ruff", "lint-imports")
 NOT_IN_A_RUN = {"tests/perf"}
