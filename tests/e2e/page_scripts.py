@@ -14,6 +14,7 @@ from pathlib import Path
 
 FENCED = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 STARTS_CLUSTER = re.compile(r"^(\./dev|hyperkube) up\b")
+ASKS_CLUSTER = re.compile(r"(kubectl|hyperkube|\./dev up)\b(?! plugins (new|check|list|show|why)\b)")
 WATCHES = re.compile(r"\s--watch$")
 PRELUDE = """
 log=$HOME/up.log
@@ -97,7 +98,7 @@ def _starts_cluster(page: Path) -> bool:
 
 def _is_used_before(steps: list[tuple[str, str | None]]) -> bool:
     """Tell whether a page asks a cluster before it starts one."""
-    first = next(command for command, _ in steps if re.match(r"kubectl|hyperkube|\./dev up", command))
+    first = next(command for command, _ in steps if ASKS_CLUSTER.match(command))
     return STARTS_CLUSTER.match(first) is None
 
 
