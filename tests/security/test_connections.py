@@ -18,6 +18,8 @@ from hostile_client import ADMIN, LONGEST_WAIT, Hostile, Stopwatch, World, reque
 from hyperkube_lib.serving.edge import Edge
 from hyperkube_lib.serving.exchange import ExecUpgrade, Response
 
+from hyperkube.testing.waiting import eventually
+
 MAPS = "/api/v1/namespaces/a/configmaps"
 MIB = 1 << 20
 BIG = b"x" * 2 * MIB
@@ -179,9 +181,7 @@ def test_of_the_sizes_of_a_terminal_the_newest_is_read(server, edge):
         while b"done" not in received:
             received += connection.recv(1000)
         server.go_on.set()
-        deadline = time.monotonic() + 5
-        while not server.read and time.monotonic() < deadline:
-            time.sleep(0.01)
+        eventually(lambda: server.read)
 
     assert server.read == [b'{"Width":1999,"Height":1}']
 

@@ -7,6 +7,7 @@ import pytest
 from hyperkube_admission.python_policy.process import Job, NoVerdict, Process, Turn
 
 from hyperkube.machinery.clock import SystemClock
+from hyperkube.testing.waiting import eventually
 
 BUDGET = 0.3
 REVIEW = {
@@ -80,10 +81,7 @@ def test_what_it_started_goes_with_it(process, tmp_path):
         ask(process)
     process.end()
 
-    end = time.monotonic() + 5
-    while is_running(int(told.read_text())) and time.monotonic() < end:
-        time.sleep(0.02)
-    assert not is_running(int(told.read_text()))
+    assert eventually(lambda: not is_running(int(told.read_text())))
 
 
 def is_running(pid):

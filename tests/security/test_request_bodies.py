@@ -2,7 +2,6 @@
 
 import json
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from hostile_client import ADMIN, Hostile, World, quickly, request
+
+from hyperkube.testing.waiting import eventually
 
 MAPS = "/api/v1/namespaces/a/configmaps"
 DEPLOYMENTS = "/apis/apps/v1/namespaces/a/deployments"
@@ -362,17 +363,14 @@ class TestRules:
         subject = {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "nobody"}
         hostile.ask("POST", f"{RBAC}/clusterrolebindings", named("cube", roleRef=reference, subjects=[subject]))
         review = {"spec": {"namespace": "a"}}
-        for _ in range(50):
-            status, answer = quickly(
-                lambda: hostile.ask("POST", "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews", review,
-                                    **{"Impersonate-User": "nobody"})
-            )  # fmt: skip
-            if len(answer["status"]["resourceRules"]) > 1:
-                break
-            time.sleep(0.1)
+        reviews = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews"
 
-        assert status == 201
-        assert any(len(rule["verbs"]) == 100 for rule in answer["status"]["resourceRules"])
+        def told():
+            status, answer = quickly(lambda: hostile.ask("POST", reviews, review, **{"Impersonate-User": "nobody"}))
+            assert status == 201
+            return answer["status"]["resourceRules"]
+
+        assert eventually(lambda: any(len(rule["verbs"]) == 100 for rule in told()))
 
 
 class TestAcceptHeaders:
