@@ -10,7 +10,6 @@ import os
 import select
 import signal
 import socket
-import threading
 from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Protocol, Self
@@ -184,13 +183,3 @@ def end_with_parent() -> None:
     libc.prctl(_PR_SET_PDEATHSIG, int(_PARENT_DIED), 0, 0, 0)
     if os.getppid() != int(parent):
         signal.raise_signal(_PARENT_DIED)
-
-
-def ends(*events: StopSignal | threading.Event) -> Callable[[], None]:
-    """Return a function that sets all the events."""
-
-    def set_all() -> None:
-        for event in events:
-            event.set()
-
-    return set_all

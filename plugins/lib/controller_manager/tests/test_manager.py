@@ -152,6 +152,31 @@ def test_only_the_leader_works(world):
     assert world.objects(LEASES, "kube-system")[0]["spec"]["holderIdentity"] == ""
 
 
+def test_a_lost_lease_is_told_before_any_controller_is_waited_for(world, monkeypatch):
+    waiting, told = Waiting(), threading.Event()
+    monkeypatch.setattr(Counting, "controller_build", hookimpl(lambda _self: waiting))
+    stopped_before = []
+
+    def lost():
+        stopped_before.append(waiting.stopped.is_set())
+        told.set()
+
+    flags = {"leader-elect": True, "leader-elect-retry-period": 0.02, "controllers": ["one"]}
+    manager = ControllerManager(
+        client_for=lambda _user: world, options=ManagerOptions.in_process(MANAGER, flags), on_lost=lost
+    )
+    manager.start()
+    eventually(lambda: waiting.ran_on)
+
+    lease = world.get(LEASES, "kube-controller-manager", "kube-system")
+    world.update(LEASES, {**lease, "spec": {**lease["spec"], "holderIdentity": "another"}}, "kube-system")
+
+    assert told.wait(30)
+    assert stopped_before == [False]
+    eventually(waiting.stopped.is_set)
+    manager.close()
+
+
 @pytest.mark.slow
 def test_a_controller_that_still_works_keeps_the_lock_from_others(world, monkeypatch):
     begun, may_end = threading.Event(), threading.Event()

@@ -1,5 +1,7 @@
 """Leader election on a fake clock and the fake API server."""
 
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -169,3 +171,12 @@ def test_a_leader_that_cannot_begin_steps_down_at_once(client, clock):
     assert not broken.is_leader
     assert other.started.is_set()
     other.elector.stop()
+
+
+def test_a_process_that_led_ends_with_one_line_whatever_it_was_about_to_do():
+    about_to_write = "import threading, time; threading.Thread(target=time.sleep, args=(60,)).start()"
+    script = f"{about_to_write}; from hyperkube_lib.leader_election import end_at_once; end_at_once()"
+
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=50)
+
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "error: leaderelection lost\n")

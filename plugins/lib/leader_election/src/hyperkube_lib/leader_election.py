@@ -8,11 +8,13 @@ Source: client-go ``tools/leaderelection``.
 from __future__ import annotations
 
 import logging
+import os
 import socket
+import sys
 import threading
 import uuid
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 import orjson
 
@@ -34,6 +36,20 @@ _LOCKS = {"leases": (LEASES, "Lease"), "endpoints": (ENDPOINTS, "Endpoints"), "c
 def make_identity() -> str:
     """Return ``HOST_UUID``: two processes on one host never have the same."""
     return f"{socket.gethostname()}_{uuid.uuid4()}"
+
+
+def end_at_once() -> NoReturn:
+    """End this process, which led, without another word to the API server: another one may lead by now.
+
+    What its threads are about to do, or do again where a connection broke, must not be done any more. So nothing is
+    closed and none is waited for.
+    Source: kubernetes ``cmd/kube-controller-manager/app/controllermanager.go``, ``cmd/kube-scheduler/app/server.go``
+    (OnStoppedLeading).
+    """
+    sys.stderr.write("error: leaderelection lost\n")
+    sys.stderr.flush()
+    logging.shutdown()
+    os._exit(1)
 
 
 class ElectionOptions(Record):

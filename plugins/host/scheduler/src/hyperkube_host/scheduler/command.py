@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +10,7 @@ from hyperkube_host.scheduler.flags import FAMILIES, FLAGS, NAME
 from hyperkube_host.scheduler.options import ConfigurationOptions, SchedulerOptions
 
 from hyperkube.client.client import Client
-from hyperkube.command.lifecycle import Lifecycle, ends, start_up, stop_signal
+from hyperkube.command.lifecycle import Lifecycle, start_up, stop_signal
 from hyperkube.command.server_command import ServerCommand
 from hyperkube.machinery.errors import UsageError
 from hyperkube.plugin.flags import FlagValues, typed
@@ -53,9 +52,10 @@ def handler(scheduler: Scheduler, options: SchedulerOptions, counts: RequestCoun
 
 
 def run(values: FlagValues) -> None:
-    """Schedule until a signal, or until the leader's lease is lost; or write the configuration and end."""
+    """Schedule until a signal; a leader that loses its lease ends the process. Or write the configuration and end."""
     from hyperkube_lib.component_base.request_rate import request_counts
     from hyperkube_lib.component_base.start import begin
+    from hyperkube_lib.leader_election import end_at_once
 
     values = begin(COMMAND.name, COMMAND.all_flags(), values)
     if values["config"]:
@@ -74,16 +74,13 @@ def run(values: FlagValues) -> None:
     counts = request_counts(values)
 
     with stop_signal() as stopped, Lifecycle() as life:
-        lost = threading.Event()
         with start_up():
-            scheduler = start(life, options, remote_client(values, COMMAND.name, counts), ends(stopped, lost))
+            scheduler = start(life, options, remote_client(values, COMMAND.name, counts), end_at_once)
             served = handler(scheduler, options, counts)
             serve_secure(life, values, COMMAND.name, served)
             if values["port"]:
                 life.start("the HTTP port", Edge(served, host=values["address"], port=values["port"]))
         stopped.wait()
-    if lost.is_set():
-        raise UsageError("leaderelection lost")
 
 
 def write_configuration(values: FlagValues) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
@@ -10,9 +9,8 @@ from typing import TYPE_CHECKING
 from hyperkube_lib.controller_manager.options import ManagerOptions, ManagerSpec
 
 from hyperkube.client.client import Client
-from hyperkube.command.lifecycle import Lifecycle, ends, start_up, stop_signal
+from hyperkube.command.lifecycle import Lifecycle, start_up, stop_signal
 from hyperkube.command.server_command import ServerCommand
-from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.users import UserInfo
 from hyperkube.plugin.flags import FlagValues, merged, plugin_flags, typed
 
@@ -62,13 +60,14 @@ def handler(manager: ControllerManager, options: ManagerOptions, counts: Request
 
 
 def run(spec: ManagerSpec, values: FlagValues) -> None:
-    """Run the controllers until a signal, or until the leader's lease is lost.
+    """Run the controllers until a signal; a leader that loses its lease ends the process.
 
     Raises:
-        UsageError: the lease is lost, or whatever the server finds wrong with its options.
+        UsageError: whatever the server finds wrong with its options.
     """
     from hyperkube_lib.component_base.request_rate import request_counts
     from hyperkube_lib.component_base.start import begin
+    from hyperkube_lib.leader_election import end_at_once
     from hyperkube_lib.serving.edge import Edge
     from hyperkube_lib.serving.secure_port import serve_secure
 
@@ -78,16 +77,13 @@ def run(spec: ManagerSpec, values: FlagValues) -> None:
     options = ManagerOptions.of(spec, values)
     counts = request_counts(values)
     with stop_signal() as stopped, Lifecycle() as life:
-        lost = threading.Event()
         with start_up():
-            manager = start(life, options, remote_clients(values, spec.name, counts), ends(stopped, lost))
+            manager = start(life, options, remote_clients(values, spec.name, counts), end_at_once)
             served = handler(manager, options, counts)
             serve_secure(life, values, spec.name, served)
             if values["port"]:
                 life.start("the HTTP port", Edge(served, host=values["address"], port=values["port"]))
         stopped.wait()
-    if lost.is_set():
-        raise UsageError("leaderelection lost")
 
 
 def _all_flags(spec: ManagerSpec) -> tuple[Flag, ...]:

@@ -251,9 +251,9 @@ class ControllerManager:
         if self._closed:
             return
         self._logger.error("leaderelection lost")
-        self._stop_controllers()
-        if self._on_lost is not None:
+        if self._on_lost is not None:  # first: to wait for controllers would leave them the time to write
             self._on_lost()
+        self._stop_controllers()
 
 
 def _resting(controller: Controller) -> RestingController | None:
