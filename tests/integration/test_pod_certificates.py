@@ -11,16 +11,23 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from hyperkube_host.kubelet.command import COMMAND
 from hyperkube_host.kubelet.kubelet import Kubelet
 from hyperkube_host.kubelet.options import KubeletOptions
+from hyperkube_lib.serving.certificates import make_ca
 from hyperkube_testing.cluster.cluster import ControlPlane
 
-from hyperkube.kinds.resources import EVENTS, POD_CERTIFICATE_REQUESTS, PODS, SERVICE_ACCOUNTS
+from hyperkube.kinds.resources import (
+    CLUSTER_TRUST_BUNDLES,
+    EVENTS,
+    POD_CERTIFICATE_REQUESTS,
+    PODS,
+    SERVICE_ACCOUNTS,
+)
 from hyperkube.machinery.errors import Forbidden
 from hyperkube.machinery.times import format_time
 from hyperkube.machinery.users import node
 from hyperkube.plugin.flags import FlagValues
 from hyperkube.testing.waiting import eventually
 
-GATES = {"PodCertificateRequest": True}
+GATES = {"PodCertificateRequest": True, "ClusterTrustBundle": True, "ClusterTrustBundleProjection": True}
 SERVER = {
     "feature-gates": GATES,
     "runtime-config": {"certificates.k8s.io/v1beta1": "true"},
@@ -60,14 +67,18 @@ def kubelet(cluster, tmp_path_factory):
     kubelet.close()
 
 
-def make_pod(cluster, name, key_type):
+def certified_by(key_type):
+    paths = {"credentialBundlePath": "bundle.pem", "keyPath": "key.pem"}
+    return {"podCertificate": {"signerName": SIGNER, "keyType": key_type, **paths}}
+
+
+def make_pod(cluster, name, source):
     eventually(lambda: cluster.client.list(SERVICE_ACCOUNTS, "default").items)
-    source = {"signerName": SIGNER, "keyType": key_type, "credentialBundlePath": "bundle.pem", "keyPath": "key.pem"}
     container = {
-        "name": "c", "image": "host", "command": ["sh", "-c", "cat certs/bundle.pem >/dev/null; sleep 600"],
+        "name": "c", "image": "host", "command": ["sh", "-c", "sleep 600"],
         "volumeMounts": [{"name": "certs", "mountPath": "/certs"}],
     }  # fmt: skip
-    volumes = [{"name": "certs", "projected": {"sources": [{"podCertificate": source}]}}]
+    volumes = [{"name": "certs", "projected": {"sources": [source]}}]
     spec = {
         "nodeName": "n1", "containers": [container], "volumes": volumes, "terminationGracePeriodSeconds": 0,
         "automountServiceAccountToken": False,
@@ -111,7 +122,7 @@ def events(cluster, name):
 
 
 def test_a_pod_starts_with_its_certificate_once_the_signer_has_issued_it(cluster, kubelet):
-    pod = make_pod(cluster, "certified", "ECDSAP256")
+    pod = make_pod(cluster, "certified", certified_by("ECDSAP256"))
     request = eventually(lambda: request_for(cluster, "certified"))
     waits = eventually(lambda: events(cluster, "certified").get("FailedMount"))
     assert phase(cluster, "certified") == "Pending"
@@ -128,7 +139,7 @@ def test_a_pod_starts_with_its_certificate_once_the_signer_has_issued_it(cluster
 
 
 def test_a_denied_pod_never_starts_and_is_told_why(cluster, kubelet):
-    make_pod(cluster, "denied", "ED25519")
+    make_pod(cluster, "denied", certified_by("ED25519"))
     request = eventually(lambda: request_for(cluster, "denied"))
     answer(cluster, request, "Denied")
 
@@ -141,7 +152,7 @@ def test_a_denied_pod_never_starts_and_is_told_why(cluster, kubelet):
 
 
 def test_another_node_neither_asks_for_the_pod_nor_reads_its_request(cluster, kubelet):
-    make_pod(cluster, "mine", "ED25519")
+    make_pod(cluster, "mine", certified_by("ED25519"))
     request = eventually(lambda: request_for(cluster, "mine"))
     other = cluster.server.client(node("n2"))
     stolen = {"metadata": {"generateName": "req-"}, "spec": {**request["spec"], "nodeName": "n2"}}
@@ -152,3 +163,17 @@ def test_another_node_neither_asks_for_the_pod_nor_reads_its_request(cluster, ku
         other.get(POD_CERTIFICATE_REQUESTS, request["metadata"]["name"], "default")
     with pytest.raises(Forbidden):
         other.list(POD_CERTIFICATE_REQUESTS, "default")
+
+
+def test_trust_anchors_of_the_signer_are_in_the_pod(cluster, kubelet):
+    anchors = make_ca("anchor").certificate.decode()
+    name = f"{SIGNER.replace('/', ':')}:roots"
+    spec = {"signerName": SIGNER, "trustBundle": anchors}
+    cluster.client.create(CLUSTER_TRUST_BUNDLES, {"metadata": {"name": name}, "spec": spec})
+    source = {"signerName": SIGNER, "labelSelector": {}, "path": "ca.pem"}
+
+    pod = make_pod(cluster, "trusting", {"clusterTrustBundle": source})
+    eventually(lambda: phase(cluster, "trusting") == "Running")
+
+    folder = Path(kubelet.options.pods.root, "pods", pod["metadata"]["uid"], "volumes/kubernetes.io~projected/certs")
+    assert (folder / "ca.pem").read_text() == anchors

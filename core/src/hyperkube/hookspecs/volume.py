@@ -77,6 +77,10 @@ def _no_certificate(_index: int) -> tuple[bytes, bytes]:
     raise VolumeFailed("this host requests no pod certificates")
 
 
+def _no_anchors(_source: Object) -> bytes:
+    raise VolumeFailed("this host reads no cluster trust bundles")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VolumeRequest:
     """One volume of one pod.
@@ -96,6 +100,7 @@ class VolumeRequest:
         selinux_label: the label of the pod's files, empty for none.
         record_event: (type, reason, message) → an event of the pod.
         pod_certificate: index of a projected source → private key and certificates (PEM); raises VolumeFailed.
+        trust_anchors: a ``clusterTrustBundle`` source → certificates (PEM); raises VolumeFailed.
     """
 
     volume: Object
@@ -113,6 +118,7 @@ class VolumeRequest:
     selinux_label: str = ""
     record_event: Callable[[str, str, str], None] = _no_event
     pod_certificate: Callable[[int], tuple[bytes, bytes]] = _no_certificate
+    trust_anchors: Callable[[Object], bytes] = _no_anchors
 
     @property
     def spec(self) -> VolumeSpec:

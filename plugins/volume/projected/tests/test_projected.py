@@ -58,6 +58,18 @@ def test_a_certificate_is_written_in_one_file_or_in_two(tmp_path):
     assert found == {"bundle.pem": b"KEY1\nCHAIN\n", "key.pem": b"KEY1\n", "chain.pem": b"CHAIN\n"}
 
 
+def test_trust_anchors_are_written_to_their_path(tmp_path):
+    source = {"name": "anchors", "path": "ca.pem"}
+    volume = {"name": "v", "projected": {"sources": [{"clusterTrustBundle": source}]}}
+    request = replace(
+        TestContract().request(tmp_path / "v", volume), trust_anchors=lambda asked: f"PEM {asked['name']}".encode()
+    )
+
+    path = Path(ProjectedFolders().setup(request))
+
+    assert (path / "ca.pem").read_text() == "PEM anchors"
+
+
 def test_a_certificate_that_is_not_issued_is_told(tmp_path):
     volume = {"name": "v", "projected": {"sources": [{"podCertificate": {"keyPath": "key.pem"}}]}}
 
@@ -66,9 +78,9 @@ def test_a_certificate_that_is_not_issued_is_told(tmp_path):
 
 
 def test_an_unknown_source_is_told(tmp_path):
-    volume: ClassVar = {"name": "v", "projected": {"sources": [{"clusterTrustBundle": {}}]}}
+    volume: ClassVar = {"name": "v", "projected": {"sources": [{"nothingKnown": {}}]}}
 
-    with pytest.raises(VolumeFailed, match="clusterTrustBundle"):
+    with pytest.raises(VolumeFailed, match="nothingKnown"):
         ProjectedFolders().setup(TestContract().request(tmp_path / "v", volume))
 
 

@@ -16,11 +16,10 @@ from hyperkube.client.actions import Action, Create, Delete, Update, perform
 from hyperkube.client.reconcile import ReconcileLoop
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.controller import Controller
-from hyperkube.machinery.groups import GroupVersionResource
+from hyperkube.kinds.resources import CLUSTER_TRUST_BUNDLES
 from hyperkube.machinery.objects import Object, name_of
 from hyperkube.plugin import Plugin
 
-CLUSTER_TRUST_BUNDLES = GroupVersionResource("certificates.k8s.io", "v1beta1", "clustertrustbundles")
 SIGNER = "kubernetes.io/kube-apiserver-serving"
 KEY = "bundle"
 _HASH_BYTES = 12

@@ -4,6 +4,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from hyperkube_host.kubelet.clustertrustbundle.cluster_trust_bundle_manager import NoTrustAnchors
 from hyperkube_host.kubelet.directories import KubeletDirectories
 from hyperkube_host.kubelet.objects.token_manager import TokenManager
 from hyperkube_host.kubelet.podcertificate.pod_certificate_manager import NoPodCertificates
@@ -157,7 +158,16 @@ class Node:
         tokens = TokenManager(None, FakeClock())
         sub_paths = SubPathMounts(self.directories, self.state, needs_mounts=True)
         mounter = VolumeMounter(
-            self.directories, self.state, api, tokens, lambda: NODE, attachments, None, sub_paths, NoPodCertificates()
+            self.directories,
+            self.state,
+            api,
+            tokens,
+            lambda: NODE,
+            attachments,
+            None,
+            sub_paths,
+            NoPodCertificates(),
+            NoTrustAnchors(),
         )
         self.manager = VolumeManager(
             volumes, self.state, mounter, Reconstruction(self.directories, volumes, mounter, sub_paths),

@@ -1,4 +1,4 @@
-"""projected: config maps, secrets, fields, service account tokens and pod certificates, all in one folder.
+"""projected: config maps, secrets, fields, tokens, certificates and trust anchors, all in one folder.
 
 Every pod gets one of these: its service account's token, the cluster's CA and its namespace.
 """
@@ -64,6 +64,9 @@ class ProjectedFolders:
             return {wanted["path"]: _credential_file(request.pod, status["token"].encode(), mode)}
         if "podCertificate" in source:
             return _certificate_files(request, index, source["podCertificate"], mode)
+        if "clusterTrustBundle" in source:
+            bundle = source["clusterTrustBundle"]
+            return {bundle["path"]: _credential_file(request.pod, request.trust_anchors(bundle), mode)}
         raise VolumeFailed(f"projected source {sorted(source)} is not supported by this kubelet")
 
     def requires_remount(self, volume: Object) -> bool:

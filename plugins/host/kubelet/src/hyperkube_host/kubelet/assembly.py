@@ -14,6 +14,7 @@ from random import Random
 from hyperkube_host.kubelet.allocation.admission import Admission
 from hyperkube_host.kubelet.allocation.allocation_manager import AllocationManager
 from hyperkube_host.kubelet.allocation.state import AllocationState
+from hyperkube_host.kubelet.clustertrustbundle.cluster_trust_bundle_manager import TrustAnchors, build_trust_anchors
 from hyperkube_host.kubelet.cm.interface import ContainerManager
 from hyperkube_host.kubelet.cm.unmanaged import UnmanagedContainerManager
 from hyperkube_host.kubelet.config.apiserver_source import ApiSource
@@ -95,6 +96,7 @@ class KubeletServices(Record):
     objects: ObjectCache
     tokens: TokenManager
     pod_certificates: PodCertificateManager
+    trust_anchors: TrustAnchors
     node: NodeUpdater
     pod_cidr: PodCidr
     pods: PodManager
@@ -223,9 +225,17 @@ def _pod_certificates(base: _Foundation) -> PodCertificateManager:
     )
 
 
-def _worker_services(
-    base: _Foundation, objects: ObjectCache, tokens: TokenManager, certificates: PodCertificateManager
-) -> WorkerServices:
+class _VolumeSources(Record):
+    """What the files of volumes are made of."""
+
+    objects: ObjectCache
+    tokens: TokenManager
+    certificates: PodCertificateManager
+    trust_anchors: TrustAnchors
+
+
+def _worker_services(base: _Foundation, sources: _VolumeSources) -> WorkerServices:
+    objects, tokens = sources.objects, sources.tokens
     pods, runtime, clock, queue, recorder, directories = (
         base.pods, base.plugins.runtime, base.clock, base.queue, base.recorder, base.directories,
     )  # fmt: skip
@@ -254,7 +264,7 @@ def _worker_services(
         admission=admission,
         allocations=AllocationManager(granted, recorder, admission.grant, manager.resizer, clock),
         container_manager=base.container_manager,
-        volumes=None if simulated else _volume_manager(base, objects, tokens, certificates),
+        volumes=None if simulated else _volume_manager(base, sources),
         keeps_volumes=base.options.pods.keeps_volumes,
         sandboxes=manager.sandboxes,
         starter=manager.starter,
@@ -276,15 +286,15 @@ def _sub_path_mounts(base: _Foundation) -> SubPathMounts:
     return SubPathMounts(base.directories, base.volumes, needs_mounts=needs_mounts)
 
 
-def _volume_manager(
-    base: _Foundation, objects: ObjectCache, tokens: TokenManager, certificates: PodCertificateManager
-) -> VolumeManager:
+def _volume_manager(base: _Foundation, sources: _VolumeSources) -> VolumeManager:
+    objects = sources.objects
     sub_paths = _sub_path_mounts(base)
     attachments = Attachments(base.client, by_controller=base.options.node.controller_attaches)
     volumes, directories = PodVolumes(base.plugins.volumes, objects), base.directories
     mounter = VolumeMounter(
-        directories, base.volumes, objects, tokens, base.node.node, attachments, base.recorder, sub_paths, certificates
-    )
+        directories, base.volumes, objects, sources.tokens, base.node.node, attachments, base.recorder, sub_paths,
+        sources.certificates, sources.trust_anchors,
+    )  # fmt: skip
     return VolumeManager(
         volumes, base.volumes, mounter, Reconstruction(directories, volumes, mounter, sub_paths),
         NodeExpansion(base.client, objects, mounter, base.recorder, base.options.node.name), base.clock,
@@ -303,7 +313,10 @@ def build_services(
     objects = ObjectCache(client, clock, services, strategy if watches else GET, base.node.node)
     tokens = TokenManager(client, clock)
     certificates = _pod_certificates(base)
-    work = _worker_services(base, objects, tokens, certificates)
+    anchors = build_trust_anchors(client, clock, options.server.gates)
+    work = _worker_services(
+        base, _VolumeSources(objects=objects, tokens=tokens, certificates=certificates, trust_anchors=anchors)
+    )
     remove_orphans = base.container_manager.remove_orphans
     return KubeletServices(
         recorder=base.recorder,
@@ -312,6 +325,7 @@ def build_services(
         objects=objects,
         tokens=tokens,
         pod_certificates=certificates,
+        trust_anchors=anchors,
         node=base.node,
         pod_cidr=PodCidr(plugins.node_network, plugins.runtime, options.runtime.pod_cidr),
         pods=base.pods,

@@ -167,6 +167,7 @@ class Kubelet:
         if services.services is not None:
             services.services.stop()
         services.pod_certificates.close()
+        services.trust_anchors.close()
         services.node_managers.shutdown.close()
         services.probes.close()
         services.node_managers.kills.close()

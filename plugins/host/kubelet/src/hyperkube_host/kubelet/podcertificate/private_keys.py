@@ -5,13 +5,10 @@ Source: kubernetes ``pkg/kubelet/podcertificate/podcertificatemanager.go`` (gene
 
 from __future__ import annotations
 
-import re
-from base64 import b64decode, b64encode
-from binascii import Error as BadBase64
-
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from hyperkube_host.kubelet.types.pem import blocks, certificate
 
 PrivateKey = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey
 
@@ -25,7 +22,6 @@ _DIGESTS: dict[str, hashes.SHA256 | hashes.SHA384 | hashes.SHA512] = {
     "ECDSAP384": hashes.SHA384(),
     "ECDSAP521": hashes.SHA512(),
 }
-_BLOCK = re.compile(r"-----BEGIN ([^\n-]+)-----\r?\n(.*?)-----END \1-----", re.DOTALL)
 
 
 class UnknownKeyType(ValueError):
@@ -62,16 +58,4 @@ def private_key_pem(key: PrivateKey) -> bytes:
 
 def clean_certificate_chain(chain: str) -> bytes:
     """Return the certificates of a chain in PEM, without the headers and texts between them."""
-    cleaned: list[str] = []
-    for block in _BLOCK.finditer(chain):
-        body = block[2].replace("\r", "")
-        head, blank, rest = body.partition("\n\n")
-        encoded = "".join((rest if blank and ":" in head else body).split())
-        try:
-            der = b64decode(encoded, validate=True)
-        except BadBase64:
-            continue  # as Go's pem.Decode, which goes on behind what is no block
-        text = b64encode(der).decode()
-        lines = "\n".join(text[at : at + 64] for at in range(0, len(text), 64))
-        cleaned.append(f"-----BEGIN CERTIFICATE-----\n{lines}\n-----END CERTIFICATE-----\n")
-    return "".join(cleaned).encode()
+    return b"".join(map(certificate, blocks(chain)))

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from hyperkube_host.kubelet.clustertrustbundle.cluster_trust_bundle_manager import TrustAnchors
 from hyperkube_host.kubelet.directories import KubeletDirectories
 from hyperkube_host.kubelet.events import KubeletEventRecorder
 from hyperkube_host.kubelet.objects.object_cache import ObjectCache
@@ -78,8 +79,10 @@ class VolumeMounter:
         recorder: KubeletEventRecorder | None,
         sub_paths: SubPathMounts,
         pod_certificates: PodCertificateManager,
+        trust_anchors: TrustAnchors,
     ) -> None:
         self._pod_certificates = pod_certificates
+        self._trust_anchors = trust_anchors
         self._sub_paths = sub_paths
         self._directories = directories
         self._state = state
@@ -191,6 +194,7 @@ class VolumeMounter:
             fs_group=_fs_group(pod),
             record_event=self._event_of(pod),
             pod_certificate=partial(self._pod_certificates.credential_bundle, pod, volume.name),
+            trust_anchors=self._trust_anchors.anchors,
         )
 
     def _event_of(self, pod: Object) -> Callable[[str, str, str], None]:

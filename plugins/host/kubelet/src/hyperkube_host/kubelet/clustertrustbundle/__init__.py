@@ -1,0 +1,1 @@
+"""Trust anchors for projected volumes. Source: kubernetes ``pkg/kubelet/clustertrustbundle``."""
