@@ -56,14 +56,14 @@ class PodStrategy(StatusStrategy):
                 }
             ]
         obj["status"] = status
-        _drop_pod_certificates(call, obj, None)
+        _drop_gated_sources(call, obj, None)
         _no_negative_grace(obj["spec"])
         apply_match_label_keys(obj)
         call.warnings.extend(map(app_armor_warning, apply_app_armor_annotations(obj)))
 
     def prepare_update(self, call: Call, obj: Object, old: Object) -> None:
         """A negative grace period means one second."""
-        _drop_pod_certificates(call, obj, old)
+        _drop_gated_sources(call, obj, old)
         _no_negative_grace(obj["spec"])
 
     def prepare_status_update(self, call: Call, obj: Object, old: Object) -> None:
@@ -128,17 +128,22 @@ def _privileged(call: Call) -> bool:
     return call.services.allow_privileged
 
 
-def _drop_pod_certificates(call: Call, pod: Object, old: Object | None) -> None:
-    """Drop certificates from projected volumes while their gate is off, unless the pod had some before.
+_SOURCE_GATES = {"podCertificate": "PodCertificateRequest", "clusterTrustBundle": "ClusterTrustBundleProjection"}
+"""The source of a projected volume → the gate that it needs."""
 
-    Source: kubernetes pkg/api/pod/util.go (dropDisabledPodCertificateProjection).
+
+def _drop_gated_sources(call: Call, pod: Object, old: Object | None) -> None:
+    """Drop sources of projected volumes while their gate is off, unless the pod had some before.
+
+    Source: kubernetes pkg/api/pod/util.go (dropDisabledPodCertificateProjection and its like).
     """
-    if call.gates.get("PodCertificateRequest"):
-        return
-    if old is not None and any("podCertificate" in source for source in _projected_sources(old)):
-        return
-    for source in _projected_sources(pod):
-        source.pop("podCertificate", None)
+    sources = _projected_sources(pod)
+    for member, gate in _SOURCE_GATES.items():
+        if not any(member in source for source in sources) or call.gates.get(gate):
+            continue
+        if old is None or not any(member in source for source in _projected_sources(old)):
+            for source in sources:
+                source.pop(member, None)
 
 
 def _projected_sources(pod: Object) -> list[Object]:
