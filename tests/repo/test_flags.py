@@ -153,6 +153,23 @@ def is_read(name, sources):
     return f'"{name}"' in sources or f'f"{{what}}-{part}"' in sources or bool(re.search(field, sources, re.MULTILINE))
 
 
+OF_CONTROLLERS = (
+    "Attachdetach", "Cronjob", "Csrsigning", "Deployment", "Endpoint", "Endpointslice", "Endpointslicemirroring",
+    "Garbagecollector", "Horizontalpodautoscaling", "Job", "Namespace", "Nodeipam", "Nodelifecycle",
+    "Persistentvolume-binder", "Podgc", "Replicaset", "Resourcequota", "Serviceaccount", "Statefulset",
+)  # fmt: skip
+"""Sections of kube-controller-manager's flags (kubernetes ``cmd/kube-controller-manager/app/options/options.go``)."""
+
+
+def test_flags_of_controllers_stand_under_their_names():
+    (manager,) = (command for command in COMMANDS.values() if command.name == "kube-controller-manager")
+
+    sections = re.findall(r"^(.*) flags:$", manager.help(), re.MULTILINE)
+
+    assert {f"{name} controller" for name in OF_CONTROLLERS} | {"Replicationcontroller"} <= set(sections)
+    assert (sections[0], sections[-1]) == ("Generic", "Global")
+
+
 def test_texts_name_container_runtimes_that_there_are():
     there = {member.snake for member in distributions() if member.family == "runtime"}
     sources = [path for member in distributions() for path in member.source.rglob("*.py")]

@@ -29,7 +29,7 @@ FLAGS = manager_flags(
         ),
     ),
     section(
-        "Service account controller",
+        "Serviceaccount controller",
         Flag("root-ca-file", STRING, "", "CA that is published into every namespace"),
     ),
 )
