@@ -51,7 +51,7 @@ def life_of_a_volume(cluster, driver, name):
     cluster.kubectl("delete", "pvc", name, "--wait=false")
     eventually(lambda: driver.volumes() == [], 3 * SECONDS, why="no volume is left")
     eventually(lambda: cluster.get("volumeattachments") == [], SECONDS, why="no attachment is left")
-    eventually(lambda: not any("csi" in pv["spec"] for pv in cluster.get("pv")), SECONDS, why="no PV is left")
+    eventually(lambda: not any("csi" in pv["spec"] for pv in cluster.get("pv")), 3 * SECONDS, why="no PV is left")
     assert driver.loop_devices() == []
 
 

@@ -280,6 +280,10 @@ class CsiProvisioner(CsiController):
         return None
 
     def _delete(self, volume: Object, driver: Driver) -> None:
+        if why := still_attached(volume, self._attachments.list()):
+            # The end of the attachment brings the volume again: this is no failure that later ones would wait for.
+            self.recorder.event(volume, "Warning", "VolumeFailedDelete", why)
+            return
         try:
             self._delete_storage(volume, driver)
         except VolumeFailed as error:
@@ -293,8 +297,6 @@ class CsiProvisioner(CsiController):
         self.loop.queue.add(f"capacity:{driver.name}")
 
     def _delete_storage(self, volume: Object, driver: Driver) -> None:
-        if why := still_attached(volume, self._attachments.list()):
-            raise VolumeFailed(why)
         if "CREATE_DELETE_VOLUME" not in driver.can():
             raise VolumeFailed(f"CSI driver does not support {_ability('CREATE_DELETE_VOLUME')}: plugin")
         handle = translated_volume(volume)["spec"]["csi"]["volumeHandle"]
