@@ -92,3 +92,14 @@ def test_what_is_ignored_need_not_be_compared(first, second):
     found = managed_fields.differences(scope, first, second, "example.com/v1")
 
     assert found == compare(first, second, TYPE).without(ignored)
+
+
+def test_values_of_different_kinds_are_compared_where_types_are_free():
+    before = {"a": 1, "c": [1], "d": "x", "e": {"f": 1}}
+    after = {"a": "1", "c": {"k": 1}, "d": None, "e": 5, "g": []}
+
+    found = compare(before, after, None)
+
+    assert found.added == {"f:c": {"f:k": {".": {}}}, "f:g": {".": {}}}
+    assert found.removed == {"f:e": {"f:f": {".": {}}}}
+    assert set(found.modified) == {"f:a", "f:c", "f:d", "f:e"}

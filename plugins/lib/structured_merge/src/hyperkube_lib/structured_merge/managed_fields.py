@@ -223,13 +223,14 @@ def differences(scope: FieldScope, old: Object, new: Object, version: str) -> Co
     if left is None or right is None:
         return None
     ignored = scope.ignored.get(version, {})
-    return compare(_without(left[0], ignored), _without(right[0], ignored), left[1]).without(ignored)
-
-
-def _without(obj: Object, ignored: FieldSet) -> Object:
-    """Return the object without members that are ignored as a whole: they need not even be compared."""
-    whole = {element[2:] for element, below in ignored.items() if field_sets.MEMBER in below}
-    return {name: value for name, value in obj.items() if name not in whole} if whole else obj
+    before, after = left[0], right[0]
+    # Members that are ignored as a whole need not even be compared.
+    if whole := [element[2:] for element, below in ignored.items() if field_sets.MEMBER in below]:
+        before, after = before.copy(), after.copy()
+        for name in whole:
+            before.pop(name, None)
+            after.pop(name, None)
+    return compare(before, after, left[1]).without(ignored)
 
 
 def track_update(scope: FieldScope, live: Object | None, new: Object, manager: str, now: datetime) -> None:

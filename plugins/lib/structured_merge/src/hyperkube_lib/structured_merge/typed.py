@@ -20,6 +20,8 @@ from hyperkube.machinery.schema.lookup import TypeInfo
 
 MISSING: Any = object()
 Path = tuple[str, ...]
+_WALKED = (dict, list)
+"""What may have fields of its own below it."""
 
 
 def is_atomic(info: TypeInfo | None, value: Any) -> bool:
@@ -121,8 +123,11 @@ def _compare(left: Any, right: Any, info: TypeInfo | None, path: Path, result: C
     if right is MISSING:
         field_sets.graft(result.removed, path, everything_in(left, info))
         return
+    if left.__class__ not in _WALKED and right.__class__ not in _WALKED:
+        field_sets.insert(result.modified, path)
+        return
     descended = False
-    if left and right and _kind(left) != _kind(right):  # both there, of different kinds: only where types are free
+    if left.__class__ is not right.__class__ and left and right:  # of different kinds: only where types are free
         _compare_below(left, MISSING, info, path, result)
         _compare_below(MISSING, right, info, path, result)
     else:
@@ -131,15 +136,9 @@ def _compare(left: Any, right: Any, info: TypeInfo | None, path: Path, result: C
         field_sets.insert(result.modified, path)
 
 
-def _kind(value: Any) -> str:
-    if value is MISSING or value is None:
-        return ""
-    return "map" if isinstance(value, dict) else "list" if isinstance(value, list) else "scalar"
-
-
 def _compare_below(left: Any, right: Any, info: TypeInfo | None, path: Path, result: Comparison) -> bool:
     """Compare the members or items; tell whether there were any to compare."""
-    sample = left if _kind(left) else right
+    sample = left if left is not MISSING and left is not None else right
     empty = not (left and left is not MISSING) and not (right and right is not MISSING)
     if empty or is_atomic(info, sample) or not isinstance(sample, dict | list):
         return False
@@ -148,17 +147,17 @@ def _compare_below(left: Any, right: Any, info: TypeInfo | None, path: Path, res
         return True
     old = left if isinstance(left, dict) else {}
     new = right if isinstance(right, dict) else {}
-    for name in [*old, *(name for name in new if name not in old)]:
+    for name in old | new:
         before, after = old.get(name, MISSING), new.get(name, MISSING)
         if before is MISSING or after is MISSING or before != after:
-            _compare(before, after, member_type(info, name), (*path, f"f:{name}"), result)
+            _compare(before, after, info.field(name) if info is not None else None, (*path, f"f:{name}"), result)
     return True
 
 
 def _compare_items(left: Any, right: Any, info: TypeInfo | None, path: Path, result: Comparison) -> None:
     old, new = _grouped(left, info), _grouped(right, info)
     items = _items(info)
-    for element in [*old, *(element for element in new if element not in old)]:
+    for element in old | new:
         before, after = old.get(element, []), new.get(element, [])
         here = (*path, element)
         if len(before) <= 1 and len(after) <= 1:
