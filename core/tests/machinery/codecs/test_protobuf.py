@@ -131,6 +131,14 @@ def test_members_that_come_in_another_order_are_put_in_the_declared_one():
     assert list(pod["metadata"]["labels"].items()) == [("a", ""), ("b", "")]
 
 
+def test_a_map_whose_entries_come_backwards_is_sorted_once():
+    entries = [delimited(2, delimited(1, b"%07d" % number)) for number in range(10_000, 0, -1)]
+
+    config_map = Protobuf().read_message(b"".join(entries), compile_schema("hyperkube_api.core.v1:ConfigMap"))
+
+    assert list(config_map["data"]) == [f"{number:07}" for number in range(1, 10_001)]
+
+
 def test_the_last_of_two_values_counts():
     message = delimited(1, b"first") + delimited(1, b"")
 

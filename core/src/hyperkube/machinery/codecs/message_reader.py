@@ -32,8 +32,8 @@ from hyperkube.machinery.schema.structs import codec_of, members, rebuilder, zer
 Reader = Callable[[bytes, int, int], Any]
 """Reads the bytes between two offsets; None is the zero value."""
 
-Merge = Callable[[Object, bytes, int, int], None]
-"""Reads the bytes between two offsets into an object."""
+Merge = Callable[[Object, bytes, int, int], bool]
+"""Reads the bytes between two offsets into an object; tells whether what it adds to is out of order now."""
 
 _LONGEST_REMEMBERED = 64
 """Bytes of a scalar that is remembered: quantities and names may have any length."""
@@ -98,7 +98,7 @@ class MessageReader:
                 place = places.get(field.json_name, _INLINED)
                 tags |= {tag: _Member(form, place, *rest) for tag, (form, *rest) in self._of_field(field).items()}
         zeros = {} if schema.shape else zeros_of(schema)
-        read = _loop(tags.get, tuple(zeros), rebuilder(_members(schema), zeros))
+        read = _loop(tags.get, tuple(zeros), _rebuilder(_members(schema), zeros))
         if schema.shape:
             read = _shaped(schema.shape, read)
         self.read = _once(read) if schema.templated else read
@@ -169,10 +169,24 @@ def _members(schema: type[KubeSchema]) -> Mapping[str, KubeField]:
     return {field.json_name: field for field in schema.declared().values()} if schema.shape else members(schema)
 
 
+def _rebuilder(fields: Mapping[str, KubeField], zeros: Mapping[str, Callable[[], Any]]) -> Callable[[Object], Object]:
+    """Return what adds the members that are always written, and brings all members and the entries of maps in order."""
+    rebuild = rebuilder(fields, zeros)
+    maps = [name for name, field in fields.items() if isinstance(field, Map)]
+
+    def rebuild_all(out: Object) -> Object:
+        for name in maps:
+            if name in out:
+                out[name] = in_order(out[name])
+        return rebuild(out, [])
+
+    return rebuild_all
+
+
 def _loop(  # noqa: C901 -- one loop, as calls are what costs
     find: Callable[[int], _Member | None],
     required: Sequence[str],
-    rebuild: Callable[[Object, list[str]], Object],
+    rebuild: Callable[[Object], Object],
 ) -> Reader:
     """Return the reader of a message; `rebuild` adds what is required and brings all in order."""
 
@@ -212,7 +226,7 @@ def _loop(  # noqa: C901 -- one loop, as calls are what costs
                 value = data[start:at].decode("utf-8", "replace") if convert is None else convert.read(data, start, at)
                 out.setdefault(name, []).append(value)
             elif form is _MERGED:
-                convert(out, data, start, at)
+                is_ordered = not convert(out, data, start, at) and is_ordered
             else:
                 if form is _VALUE:
                     value = convert.read(data, start, at)
@@ -224,8 +238,8 @@ def _loop(  # noqa: C901 -- one loop, as calls are what costs
             raise WireError("unexpected EOF")
         for name in required:
             if name not in out:
-                return rebuild(out, [])
-        return out if is_ordered else rebuild(out, [])
+                return rebuild(out)
+        return out if is_ordered else rebuild(out)
 
     return read
 
@@ -303,15 +317,20 @@ def _wrapped(data: bytes, at: int, end: int) -> list[str]:
 
 
 def _inline(reader: MessageReader) -> Merge:
-    return lambda out, data, at, end: out.update(reader.read(data, at, end))
+    def merge(out: Object, data: bytes, at: int, end: int) -> bool:
+        out |= reader.read(data, at, end)
+        return False  # its place says so already
+
+    return merge
 
 
 def _packed(name: str, scalar: str) -> Merge:
-    def merge(out: Object, data: bytes, at: int, end: int) -> None:
+    def merge(out: Object, data: bytes, at: int, end: int) -> bool:
         items = out.setdefault(name, [])
         while at < end:
             value, at = read_number(scalar, data, at)
             items.append(value)
+        return False
 
     return merge
 
@@ -320,7 +339,7 @@ def _entry(name: str, values: MessageReader | _Plain | None, zero: Callable[[], 
     """Read one entry of a map: a message with the key as field 1 and the value as field 2."""
     key_tag, value_tag = 1 << 3 | BYTES, 2 << 3 | BYTES
 
-    def merge(out: Object, data: bytes, at: int, end: int) -> None:
+    def merge(out: Object, data: bytes, at: int, end: int) -> bool:
         key, value = "", None
         while at < end:
             tag, start = data[at], at + 2
@@ -338,9 +357,8 @@ def _entry(name: str, values: MessageReader | _Plain | None, zero: Callable[[], 
         if value is None:
             value = zero()
         entries = out.setdefault(name, {})
-        if entries and key < next(reversed(entries)):  # Go writes them in order
-            out[name] = in_order({**entries, key: value})
-        else:
-            entries[key] = value
+        is_out_of_order = bool(entries) and key < next(reversed(entries))  # Go writes them in order
+        entries[key] = value
+        return is_out_of_order
 
     return merge

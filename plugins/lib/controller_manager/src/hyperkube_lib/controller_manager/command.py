@@ -67,11 +67,10 @@ def run(spec: ManagerSpec, values: FlagValues) -> None:
     """
     from hyperkube_lib.component_base.request_rate import request_counts
     from hyperkube_lib.component_base.start import begin
+    from hyperkube_lib.controller_manager.remote_clients import remote_clients
     from hyperkube_lib.leader_election import end_at_once
     from hyperkube_lib.serving.edge import Edge
     from hyperkube_lib.serving.secure_port import serve_secure
-
-    from hyperkube.command.remote import remote_clients
 
     values = begin(spec.name, _all_flags(spec), values)
     options = ManagerOptions.of(spec, values)

@@ -1,0 +1,58 @@
+"""How controllers reach the API server of another process: as the manager, or each as a service account of its own."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from hyperkube.client.client import Client
+from hyperkube.command.remote import remote_client
+from hyperkube.machinery.users import SERVICE_ACCOUNT_PREFIX, UserInfo
+
+if TYPE_CHECKING:
+    from hyperkube.client.request_counts import RequestCounts
+
+SERVICE_ACCOUNT_TOKEN_SECONDS = 3600
+
+
+def remote_clients(
+    options: Mapping[str, Any], user_agent: str, counts: RequestCounts | None = None
+) -> Callable[[UserInfo], Client]:
+    """Return a function from an identity to a client; `counts` is told of all requests.
+
+    With ``--use-service-account-credentials`` a service account's client carries a token of its own, which the
+    manager's own identity requests and renews; every other identity is the kubeconfig's.
+    """
+    own = remote_client(options, user_agent, counts)
+
+    def client_for(user: UserInfo) -> Client:
+        if not options.get("use-service-account-credentials") or not user.name.startswith(SERVICE_ACCOUNT_PREFIX):
+            return own
+        namespace, _, name = user.name.removeprefix(SERVICE_ACCOUNT_PREFIX).partition(":")
+        return _as_service_account(own, options, namespace, name, counts)
+
+    return client_for
+
+
+def _as_service_account(
+    own: Client, options: Mapping[str, Any], namespace: str, name: str, counts: RequestCounts | None
+) -> Client:
+    from hyperkube.client.http import HttpClient
+    from hyperkube.client.kubeconfig import read, resolve
+    from hyperkube.client.service_account import ServiceAccountTokens
+
+    tokens = ServiceAccountTokens(own, namespace, name, seconds=SERVICE_ACCOUNT_TOKEN_SECONDS)
+    if not options["kubeconfig"]:
+        return HttpClient(options["master"], token=tokens.token, user_agent=name, counts=counts)
+    cluster = resolve(read(options["kubeconfig"])).cluster
+    ca_data = cluster.get("certificate-authority-data", "")
+    return HttpClient(
+        options["master"] or cluster["server"],
+        token=tokens.token,
+        ca_data=b64decode(ca_data).decode(),
+        ca_file="" if ca_data else cluster.get("certificate-authority", ""),
+        insecure=bool(cluster.get("insecure-skip-tls-verify")),
+        user_agent=name,
+        counts=counts,
+    )
