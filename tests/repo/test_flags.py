@@ -154,9 +154,10 @@ def is_read(name, sources):
 
 
 OF_CONTROLLERS = (
-    "Attachdetach", "Cronjob", "Csrsigning", "Deployment", "Endpoint", "Endpointslice", "Endpointslicemirroring",
-    "Garbagecollector", "Horizontalpodautoscaling", "Job", "Namespace", "Nodeipam", "Nodelifecycle",
-    "Persistentvolume-binder", "Podgc", "Replicaset", "Resourcequota", "Serviceaccount", "Statefulset",
+    "Attachdetach", "Cronjob", "Csrsigning", "Daemonset", "Deployment", "Endpoint", "Endpointslice",
+    "Endpointslicemirroring", "Ephemeralvolume", "Garbagecollector", "Horizontalpodautoscaling", "Job", "Namespace",
+    "Nodeipam", "Nodelifecycle", "Persistentvolume-binder", "Podgc", "Replicaset", "Resourcequota", "Serviceaccount",
+    "Statefulset", "Ttl-after-finished", "Validatingadmissionpolicystatus",
 )  # fmt: skip
 """Sections of kube-controller-manager's flags (kubernetes ``cmd/kube-controller-manager/app/options/options.go``)."""
 

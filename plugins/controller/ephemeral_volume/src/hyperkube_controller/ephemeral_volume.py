@@ -27,6 +27,7 @@ from hyperkube.machinery.objects import (
     namespace_of,
     split_key,
 )
+from hyperkube.machinery.record import Record
 from hyperkube.plugin import Plugin
 
 
@@ -69,6 +70,12 @@ def _with_ephemeral(pod: Object) -> bool:
     return any("ephemeral" in volume for volume in spec_of(pod).get("volumes") or [])
 
 
+class Settings(Record):
+    """How many pods are synced at once."""
+
+    concurrent_ephemeralvolume_syncs: int = 5
+
+
 class EphemeralVolume(Plugin):
     """Creates the claims of pods' ephemeral volumes."""
 
@@ -78,7 +85,13 @@ class EphemeralVolume(Plugin):
         self._recorder = EventRecorder(self.client, self.context.clock, "ephemeral_volume")
         self._pods = self.informers.informer(PODS)
         self._claims = self.informers.informer(PERSISTENT_VOLUME_CLAIMS)
-        loop = ReconcileLoop(self.context.name, self._sync, clock=self.context.clock, logger=self.context.logger)
+        loop = ReconcileLoop(
+            self.context.name,
+            self._sync,
+            clock=self.context.clock,
+            logger=self.context.logger,
+            workers=self.settings(Settings).concurrent_ephemeralvolume_syncs,
+        )
 
         def seen(pod: Object) -> None:
             if _with_ephemeral(pod):

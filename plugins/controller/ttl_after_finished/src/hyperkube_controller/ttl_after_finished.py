@@ -17,6 +17,7 @@ from hyperkube.kinds.resources import JOBS
 from hyperkube.machinery.errors import NotFound
 from hyperkube.machinery.metric_families import Histogram, growing
 from hyperkube.machinery.objects import Object, is_being_deleted, key_of, split_key
+from hyperkube.machinery.record import Record
 from hyperkube.machinery.times import parse_time
 from hyperkube.plugin import Plugin
 
@@ -63,6 +64,12 @@ def decide(job: Object, now: datetime) -> list[Action]:
     return [Delete.of(JOBS, job, {"propagationPolicy": "Foreground"})]
 
 
+class Settings(Record):
+    """How many jobs are synced at once."""
+
+    concurrent_ttl_after_finished_syncs: int = 5
+
+
 class TtlAfterFinished(Plugin):
     """Deletes jobs whose time after their end is over."""
 
@@ -77,7 +84,13 @@ class TtlAfterFinished(Plugin):
         self._metrics = ControllerMetrics(self._late)
         self._metrics.register(self.context)
         self._jobs = self.informers.informer(JOBS)
-        loop = ReconcileLoop(self.context.name, self._sync, clock=self.context.clock, logger=self.context.logger)
+        loop = ReconcileLoop(
+            self.context.name,
+            self._sync,
+            clock=self.context.clock,
+            logger=self.context.logger,
+            workers=self.settings(Settings).concurrent_ttl_after_finished_syncs,
+        )
 
         def seen(job: Object) -> None:
             if needs_cleanup(job) and not is_being_deleted(job):

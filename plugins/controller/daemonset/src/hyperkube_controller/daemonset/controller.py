@@ -44,11 +44,17 @@ from hyperkube.machinery.objects import (
     split_key,
     uid_of,
 )
+from hyperkube.machinery.record import Record
 from hyperkube.plugin import Plugin
 
 FAILED_PODS_BACKOFF = Backoff(initial=1.0, cap=900.0)
 BURST_REPLICAS = 250
-CONCURRENT_SYNCS = 2
+
+
+class Settings(Record):
+    """How many daemon sets are synced at once."""
+
+    concurrent_daemonset_syncs: int = 2
 
 
 class Daemonset(Plugin):
@@ -70,7 +76,11 @@ class Daemonset(Plugin):
         for informer in (self._pods, self._revisions):
             informer.add_index("controller", workloads.controller_index)
         self._loop = ReconcileLoop(
-            self.context.name, self._sync, clock=clock, logger=self.context.logger, workers=CONCURRENT_SYNCS
+            self.context.name,
+            self._sync,
+            clock=clock,
+            logger=self.context.logger,
+            workers=self.settings(Settings).concurrent_daemonset_syncs,
         )
         self._loop.watch(self._sets)
         self._sets.add_handler(on_delete=self._set_deleted)

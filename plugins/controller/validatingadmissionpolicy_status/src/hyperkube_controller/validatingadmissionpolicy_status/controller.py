@@ -11,6 +11,7 @@ from hyperkube.hookspecs.controller import Controller
 from hyperkube.machinery.errors import NotFound
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.objects import Object, split_key
+from hyperkube.machinery.record import Record
 from hyperkube.plugin import Plugin
 
 POLICIES = GroupVersionResource("admissionregistration.k8s.io", "v1", "validatingadmissionpolicies")
@@ -22,6 +23,12 @@ def is_checked(policy: Object) -> bool:
     return int(policy["metadata"].get("generation") or 0) <= int(seen)
 
 
+class Settings(Record):
+    """How many policies are synced at once."""
+
+    concurrent_validating_admission_policy_status_syncs: int = 5
+
+
 class ValidatingAdmissionPolicyStatus(Plugin):
     """Writes ``status.typeChecking`` of validating admission policies."""
 
@@ -29,7 +36,13 @@ class ValidatingAdmissionPolicyStatus(Plugin):
     def controller_build(self) -> Controller:
         """Build the loop."""
         self._policies = self.informers.informer(POLICIES)
-        loop = ReconcileLoop(self.context.name, self._sync, clock=self.context.clock, logger=self.context.logger)
+        loop = ReconcileLoop(
+            self.context.name,
+            self._sync,
+            clock=self.context.clock,
+            logger=self.context.logger,
+            workers=self.settings(Settings).concurrent_validating_admission_policy_status_syncs,
+        )
         loop.watch(self._policies)
         return loop
 
