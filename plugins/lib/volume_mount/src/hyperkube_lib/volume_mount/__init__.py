@@ -8,6 +8,7 @@ from hyperkube_lib.volume_mount.filesystems import disk_format, format_and_mount
 from hyperkube_lib.volume_mount.loop_devices import attach_loop, detach_loop, loop_of
 from hyperkube_lib.volume_mount.mount_table import Mount, mount_table, mounts_below
 from hyperkube_lib.volume_mount.mounter import Mounter
+from hyperkube_lib.volume_mount.multipath import multipath_of, paths_of
 from hyperkube_lib.volume_mount.programs import FakePrograms, Finished, HostPrograms, Programs
 
 __all__ = [
@@ -25,4 +26,6 @@ __all__ = [
     "loop_of",
     "mount_table",
     "mounts_below",
+    "multipath_of",
+    "paths_of",
 ]

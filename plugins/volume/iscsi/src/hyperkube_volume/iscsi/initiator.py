@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from hyperkube_lib.volume_mount import Finished, Programs
+from hyperkube_lib.volume_mount import Finished, Programs, multipath_of
 from hyperkube_volume.iscsi.disk import Disk
 
 from hyperkube.hookspecs.volume import VolumeFailed
@@ -55,7 +55,7 @@ class Initiator:
                 if disk.initiator:
                     self._iscsiadm("iface", "-I", disk.own_iface, "-o", "delete")
                 raise VolumeFailed(f"failed to get any path for iscsi disk, last err seen:\n{problem}")
-        return next((dm for path in found if (dm := self._multipath(path))), found[0])
+        return next((dm for path in found if (dm := multipath_of(path, self._root))), found[0])
 
     def detach(self, disk: Disk, in_use: Iterable[Disk]) -> None:
         """Log out of a disk's target, unless another of its LUNs is in use.
@@ -185,12 +185,6 @@ class Initiator:
             file.write_text(f"0 0 {lun}", encoding="utf-8")
         except OSError as error:
             raise VolumeFailed(f"open {file}: {error.strerror}") from error
-
-    def _multipath(self, path: str) -> str:
-        name = Path(path).resolve().name
-        for slave in sorted(self._root.glob(f"sys/block/dm-*/slaves/{name}")):
-            return str(self._root / "dev" / slave.parent.parent.name)
-        return ""
 
     # programs
 
