@@ -7,10 +7,10 @@ replaces the assumption; a binding that fails takes it back. News that is older 
 from __future__ import annotations
 
 import contextlib
-import threading
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from hyperkube_host.scheduler.cache.table_lock import TableLock
 
 from hyperkube.hookspecs.pod_groups import GroupKey, group_of
 from hyperkube.kinds.pods import is_terminal
@@ -26,11 +26,12 @@ EXPIRY_SECONDS = 30.0
 """After so long without news of a binding that the API has taken, the pod is no longer counted; kubernetes 1.20."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Assumed:
     uid: str
     node: NodeName
     until: float | None = None
+    """By when there should be news of a binding that the API took; set without the lock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ class SchedulerCache:
     """Feeds the node table; the table is made with the first pod, because numpy costs start-up time."""
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()
+        self._lock = TableLock()
         self._table: Nodes | None = None
         self._pending_nodes: dict[str, Object] = {}
         self._pending_pods: dict[str, tuple[Object, NodeName]] = {}
@@ -92,22 +93,17 @@ class SchedulerCache:
     def put_pod(self, pod: Object) -> bool:
         """Take in a pod's state; tell whether it is, or is about to be, on a node."""
         key, node = key_of(pod), NodeName(pod.get("spec", {}).get("nodeName") or "")
-        with self._lock:
-            if is_terminal(pod):
-                self._remove(key)
-                return bool(node)
-            if node:
-                self._nominated.pop(key, None)
-                assumed = self._assumed.pop(key, None)
-                if assumed is not None and assumed.node != node:
-                    self._remove(key)
-                self._place(pod, key, node)
-                return True
-            held = self._assumed.get(key)
-            if held is not None and held.uid != uid_of(pod):
-                self._remove(key)
-                return False
-            return held is not None
+        if is_terminal(pod):
+            self._lock.do_or_leave(lambda: self._remove(key))
+            return bool(node)
+        if node:
+            self._lock.do_or_leave(lambda: self._confirm(pod, key, node))
+            return True
+        held = self._assumed.get(key)
+        if held is not None and held.uid != uid_of(pod):
+            self._lock.do_or_leave(lambda: self._replace(key, uid_of(pod)))
+            return False
+        return held is not None
 
     def remove_pod(self, pod: Object) -> bool:
         """Take in that a pod went; tell whether it had a node."""
@@ -136,11 +132,10 @@ class SchedulerCache:
 
     def finish_binding(self, pod: Object, now: float) -> None:
         """Take in that the API took a binding: its news should come soon."""
-        key = key_of(pod)
-        with self._lock:
-            assumed = self._assumed.get(key)
-            if assumed is not None and assumed.uid == uid_of(pod):
-                self._assumed[key] = replace(assumed, until=now + EXPIRY_SECONDS)
+        # Without the lock, for which a binder would wait long: an assumption that has gone meanwhile is not looked at.
+        assumed = self._assumed.get(key_of(pod))
+        if assumed is not None and assumed.uid == uid_of(pod):
+            assumed.until = now + EXPIRY_SECONDS
 
     def cleanup_assumed(self, now: float) -> list[str]:
         """Count pods no longer of whose binding there was no news for too long; return them."""
@@ -218,6 +213,20 @@ class SchedulerCache:
         if group is not None:
             self._groups[key] = group
             self._members.setdefault(group, {})[key] = node
+
+    def _confirm(self, pod: Object, key: str, node: NodeName) -> None:
+        """Count a pod where the API has it; the lock is held."""
+        self._nominated.pop(key, None)
+        assumed = self._assumed.pop(key, None)
+        if assumed is not None and assumed.node != node:
+            self._remove(key)
+        self._place(pod, key, node)
+
+    def _replace(self, key: str, uid: str) -> None:
+        """Forget an assumption about another pod of that name; the lock is held."""
+        held = self._assumed.get(key)
+        if held is not None and held.uid != uid:
+            self._remove(key)
 
     def _place(self, pod: Object, key: str, node: NodeName) -> None:
         before = self._where.get(key)

@@ -42,7 +42,8 @@ class NodeResources:
 
     def of(self, nodes: NDArray[np.intp]) -> NodeResources:
         """Return a copy of some nodes' numbers."""
-        return NodeResources(len(self.allocatable), len(nodes), self.cells.take(nodes, axis=0))
+        # Not `take`, which gives the interpreter away: one of a burst's many other threads would take it for long.
+        return NodeResources(len(self.allocatable), len(nodes), self.cells[nodes])
 
     def grown(self, resources: int, nodes: int) -> NodeResources:
         """Return the same with room for more."""

@@ -6,7 +6,6 @@ holds `lock` while it changes the table and while plugins read it.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ from hyperkube_host.scheduler.cache.node_labels import NodeLabels
 from hyperkube_host.scheduler.cache.node_resources import NodeResources
 from hyperkube_host.scheduler.cache.pod_counts import PodCounts, PodCountsIndex
 from hyperkube_host.scheduler.cache.requests import BASE_RESOURCES, Requests, amount, requests_of
+from hyperkube_host.scheduler.cache.table_lock import TableLock
 from hyperkube_lib.resized_pods import is_infeasible, resized_statuses
 
 from hyperkube.kinds.resource_lists import read
@@ -47,7 +47,7 @@ class Nodes:
     """The node table of one scheduler; implements `hyperkube.hookspecs.node_table.NodeTable`."""
 
     def __init__(self) -> None:
-        self.lock = threading.RLock()
+        self.lock = TableLock()
         self.names: list[NodeName] = []
         self.resources: list[str] = list(BASE_RESOURCES)
         self._rows = {name: row for row, name in enumerate(BASE_RESOURCES)}

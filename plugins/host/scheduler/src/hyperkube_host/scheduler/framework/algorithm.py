@@ -353,7 +353,7 @@ class Algorithm:
 
     def _best(self, total: IntScores) -> int:
         """Return the column of the greatest total, one of them if there are several."""
-        candidates = (total == total[total.argmax()]).nonzero()[0]
+        candidates = (total == total.max()).nonzero()[0]  # not `argmax`: it gives the interpreter away
         if len(candidates) == 1:
             return int(candidates[0])
         return int(candidates[self._random.randrange(len(candidates))])
