@@ -1,6 +1,7 @@
 """What is kept per template gives the same answers as asking everything anew."""
 
 import random
+from random import Random
 
 import pytest
 
@@ -11,7 +12,7 @@ from hyperkube_host.scheduler.cache.cache import SchedulerCache
 from hyperkube_host.scheduler.cache.pod_info import PreparedPod
 from hyperkube_host.scheduler.config.configuration import from_object
 from hyperkube_host.scheduler.config.policy import from_policy
-from hyperkube_host.scheduler.framework.algorithm import Algorithm
+from hyperkube_host.scheduler.framework.algorithm import BLOCK, Algorithm
 from hyperkube_host.scheduler.framework.runtime import new_framework, plugin_class
 from hyperkube_scheduler.default_provider import PROVIDER
 from hyperkube_testing.scheduling.tables import node
@@ -150,3 +151,16 @@ def test_three_ways_to_write_a_set_choose_the_same_nodes():
 
     assert placements[0] == placements[1] == placements[2]
     assert len(set(placements[0])) > 10
+
+
+def test_of_equal_nodes_each_may_be_chosen_however_many_there_are():
+    import numpy as np
+
+    total = np.zeros(3 * BLOCK + 7, dtype=np.int64)
+    best = [3, BLOCK - 1, BLOCK, 3 * BLOCK + 6]
+    total[best] = 9
+
+    chosen = {Algorithm((), (), Random(seed))._best(total) for seed in range(200)}
+
+    assert chosen == set(best)
+    assert Algorithm((), (), Random(1))._best(total[4:5]) == 0

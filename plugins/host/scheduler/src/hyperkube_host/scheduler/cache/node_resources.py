@@ -13,6 +13,8 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+FEW = 8
+"""Nodes whose numbers are copied one by one: a decision asks about those that changed since the one before."""
 NON_ZERO = 2
 """Cpu and memory as scoring counts them."""
 
@@ -42,8 +44,13 @@ class NodeResources:
 
     def of(self, nodes: NDArray[np.intp]) -> NodeResources:
         """Return a copy of some nodes' numbers."""
-        # Not `take`, which gives the interpreter away: one of a burst's many other threads would take it for long.
-        return NodeResources(len(self.allocatable), len(nodes), self.cells[nodes])
+        if len(nodes) > FEW:
+            return NodeResources(len(self.allocatable), len(nodes), self.cells.take(nodes, axis=0))
+        # Row by row, as `take` gives the interpreter away: in a burst one of many other threads would keep it for long.
+        cells = np.empty((len(nodes), self.cells.shape[1]), dtype=np.int64)
+        for row, node in enumerate(nodes.tolist()):
+            cells[row] = self.cells[node]
+        return NodeResources(len(self.allocatable), len(nodes), cells)
 
     def grown(self, resources: int, nodes: int) -> NodeResources:
         """Return the same with room for more."""

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
     from hyperkube.hookspecs.scheduling import IntScores, Mask
 
+BLOCK = 500
+"""Numbers that are looked at together: of more numpy gives the interpreter away, and in a burst one of many other
+threads would keep it for long."""
 EQUIVALENCE_CACHE_CELLS = 400_000
 """Nodes times templates whose answers are kept: about 20 bytes per cell and plugin."""
 
@@ -353,7 +356,16 @@ class Algorithm:
 
     def _best(self, total: IntScores) -> int:
         """Return the column of the greatest total, one of them if there are several."""
-        candidates = (total == total.max()).nonzero()[0]  # not `argmax`: it gives the interpreter away
-        if len(candidates) == 1:
-            return int(candidates[0])
-        return int(candidates[self._random.randrange(len(candidates))])
+        blocks = [total[at : at + BLOCK] for at in range(0, len(total), BLOCK)]
+        greatest = [int(block.max()) for block in blocks]
+        best = max(greatest)
+        equal = [
+            (block == best).nonzero()[0] if top == best else () for block, top in zip(blocks, greatest, strict=True)
+        ]
+        count = sum(map(len, equal))
+        chosen = self._random.randrange(count) if count > 1 else 0
+        at = 0
+        while chosen >= len(equal[at]):
+            chosen -= len(equal[at])
+            at += 1
+        return at * BLOCK + int(equal[at][chosen])
