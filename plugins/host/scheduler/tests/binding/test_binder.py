@@ -66,3 +66,29 @@ def test_who_may_not_ask_takes_the_error_as_it_is():
         raise Forbidden("pods")
 
     assert str(outcome(ConnectionError("reset"), stored)) == "reset"
+
+
+def test_a_binder_that_is_closed_finishes_what_is_under_way_and_begins_nothing_more():
+    clock, told, begun, go_on = SystemClock(), [], threading.Event(), threading.Event()
+
+    class Slow:
+        def bind(self, pod, node):
+            begun.set()
+            return go_on.wait(30)
+
+    profile = SimpleNamespace(reserves=(), permits=(), pre_binds=(), binds=(("Slow", Slow()),), post_binds=())
+    pod = SimpleNamespace(key="default/web", pod={"spec": {}})
+    binder = Binder(clock)
+    binder.submit(profile, pod, "a", told.append)
+    assert begun.wait(30)
+    closing = threading.Thread(target=binder.close)
+    closing.start()
+    go_on.set()
+    closing.join(30)
+    assert told == [None]
+
+    binder.submit(profile, pod, "a", told.append)
+    binder.close()
+
+    assert told == [None]
+    clock.close()

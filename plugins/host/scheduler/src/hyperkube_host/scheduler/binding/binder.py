@@ -144,7 +144,8 @@ class Binder:
             self._under_way += 1
             self._pooled += in_pool
         if in_pool:
-            self._pool.submit(lambda: self._run_in_pool(framework, pod, node, finished), begun=True)
+            if not self._pool.submit(lambda: self._run_in_pool(framework, pod, node, finished), begun=True):
+                self._leave_pool()  # it was closed meanwhile
         else:
             arguments = (framework, pod, node, finished, waits)
             threading.Thread(target=self._run, args=arguments, name=f"bind-{pod.key}", daemon=True).start()
@@ -155,10 +156,13 @@ class Binder:
             if not self._closing.is_set():
                 self._run(framework, pod, node, finished, None)
         finally:
-            with self._lock:
-                self._pooled -= 1
-                if not self._pooled and self._closing.is_set():
-                    self._pool_rests.notify_all()
+            self._leave_pool()
+
+    def _leave_pool(self) -> None:
+        with self._lock:
+            self._pooled -= 1
+            if not self._pooled and self._closing.is_set():
+                self._pool_rests.notify_all()
 
     def _reserve(self, framework: Framework, pod: PodInfo, node: NodeName, timer: PointTimes) -> None:
         for name, plugin in framework.reserves:
