@@ -109,3 +109,30 @@ def test_others_grow_their_own():
 @pytest.mark.parametrize("asked", ["1Gi", "512Mi"])
 def test_nothing_shrinks(asked):
     assert World(asked).disks.grown == []
+
+
+@pytest.mark.parametrize(
+    ("source", "plugin", "driver"),
+    [
+        ({"awsElasticBlockStore": {"volumeID": "v"}}, "kubernetes.io/aws-ebs", "ebs.csi.aws.com"),
+        ({"gcePersistentDisk": {"pdName": "v"}}, "kubernetes.io/gce-pd", "pd.csi.storage.gke.io"),
+    ],
+)
+def test_a_volume_of_a_kind_that_left_the_tree_is_for_the_driver_that_took_over(source, plugin, driver):
+    world = World(source=source)
+
+    claim = world.client.get(PERSISTENT_VOLUME_CLAIMS, "c", "d")
+    assert claim["metadata"]["annotations"] == {"volume.kubernetes.io/storage-resizer": driver}
+    text = f"CSI migration enabled for {plugin}; waiting for external resizer to expand the pvc"
+    assert set(world.said()) == {("ExternalExpanding", text)}
+    assert world.disks.grown == []
+
+
+def test_a_claim_whose_volume_is_not_its_own_waits():
+    world = World()
+    world.client.patch(PERSISTENT_VOLUMES, "pv", {"spec": {"claimRef": {"uid": "another"}}})
+    world.client.patch(PERSISTENT_VOLUME_CLAIMS, "c", {"spec": {"resources": {"requests": {"storage": "3Gi"}}}}, "d")
+
+    world.settle()
+
+    assert world.disks.grown == [(1 << 30, 2 << 30)]

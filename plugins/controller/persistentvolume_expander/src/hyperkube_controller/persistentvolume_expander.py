@@ -1,7 +1,8 @@
 """persistentvolume-expander: a bound claim that asks for more gets a volume that is larger.
 
 The volume grows first, then its object says so, then the claim: an attempt that was broken off goes on where it
-stopped. Volumes of drivers that are not installed here are left to whoever grows them.
+stopped. Volumes of drivers that are not installed here are left to their own resizers; those of kinds that have left
+the tree are left to the CSI driver that took over, whose name the claim is given.
 
 Source: kubernetes ``pkg/controller/volume/expand/expand_controller.go``, ``operation_generator.go``
 (GenerateExpandVolumeFunc), ``pkg/volume/util/resize_util.go``.
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from hyperkube_lib.csi_translation import kind_of_volume
 from hyperkube_lib.volume_kinds import VolumeKinds, spec_of_persistent_volume
 
 from hyperkube.client.events import EventRecorder
@@ -22,10 +24,20 @@ from hyperkube.hookspecs.volume_storage import Expandable
 from hyperkube.kinds.conditions import with_condition, without_condition
 from hyperkube.kinds.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES
 from hyperkube.machinery.errors import NotFound
-from hyperkube.machinery.objects import Object, is_being_deleted, name_of, namespace_of, split_key, uid_of
+from hyperkube.machinery.objects import (
+    Object,
+    annotations_of,
+    is_being_deleted,
+    metadata,
+    name_of,
+    namespace_of,
+    split_key,
+    uid_of,
+)
 from hyperkube.machinery.quantity import parse
 from hyperkube.plugin import Plugin
 
+RESIZER = "volume.kubernetes.io/storage-resizer"
 RESIZING, FS_RESIZE_PENDING = "Resizing", "FileSystemResizePending"
 _ON_NODE = "Waiting for user to (re-)start a pod to finish file system resize of volume on node."
 
@@ -77,6 +89,11 @@ class PersistentvolumeExpander(Plugin):
         volume = self._volumes.get("", claim["spec"]["volumeName"])
         if volume is None or ((volume.get("spec") or {}).get("claimRef") or {}).get("uid") != uid_of(claim):
             raise NotYet("the claim's volume is not known yet")
+        if (migrated := kind_of_volume(volume["spec"])) is not None:
+            text = f"CSI migration enabled for {migrated.plugin}; waiting for external resizer to expand the pvc"
+            self._recorder.event(claim, "Normal", "ExternalExpanding", text)
+            self._name_resizer(claim, migrated.driver)
+            return
         found = self._kinds.find(spec_of_persistent_volume(volume))
         if found is None or not isinstance(found[1], Expandable):
             text = "waiting for an external controller to expand this PVC"
@@ -85,6 +102,12 @@ class PersistentvolumeExpander(Plugin):
         if _condition(claim, FS_RESIZE_PENDING) and capacity_of(volume, "spec") >= parse(size).value():
             return  # the rest is the node's
         self._grow(claim, volume, found[1], size)
+
+    def _name_resizer(self, claim: Object, driver: str) -> None:
+        """Write on the claim which driver's resizer is to grow it: that looks for claims with its name on them."""
+        if annotations_of(claim).get(RESIZER) != driver:
+            meta = {**metadata(claim), "annotations": {**annotations_of(claim), RESIZER: driver}}
+            self.client.update(PERSISTENT_VOLUME_CLAIMS, {**claim, "metadata": meta}, subresource="status")
 
     def _grow(self, claim: Object, volume: Object, kind: Expandable, size: str) -> None:
         claim = self._tell(claim, {"type": RESIZING, "status": "True"})
