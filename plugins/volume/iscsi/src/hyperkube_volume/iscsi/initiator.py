@@ -33,7 +33,8 @@ class Initiator:
         self._programs = programs
         self._sleep = sleep
         self._root = root
-        self._lock = threading.Lock()  # two volumes of one target: one must not log out while the other logs in
+        self._targets: dict[str, threading.Lock] = {}
+        """Target → what lets none log out of it while another volume of it logs in."""
 
     def attach(self, disk: Disk, secret: Mapping[str, str]) -> str:
         """Return the device of a disk, of several paths to it the one that stands for all.
@@ -42,7 +43,7 @@ class Initiator:
             VolumeFailed: no portal shows it.
         """
         transport = self._transport(disk)
-        with self._lock:
+        with self._targets.setdefault(disk.iqn, threading.Lock()):
             if disk.initiator:
                 self._clone_iface(disk)
             found, problem = [], ""
@@ -67,7 +68,7 @@ class Initiator:
         Raises:
             VolumeFailed: the target does not let go.
         """
-        with self._lock:
+        with self._targets.setdefault(disk.iqn, threading.Lock()):
             mine = (disk.iqn, disk.own_iface)
             kept = {portal for each in in_use if (each.iqn, each.own_iface) == mine for portal in each.portals}
             for portal in disk.portals:
