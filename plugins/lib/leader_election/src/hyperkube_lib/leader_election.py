@@ -46,9 +46,9 @@ def end_at_once() -> NoReturn:
     Source: kubernetes ``cmd/kube-controller-manager/app/controllermanager.go``, ``cmd/kube-scheduler/app/server.go``
     (OnStoppedLeading).
     """
+    logging.shutdown()
     sys.stderr.write("error: leaderelection lost\n")
     sys.stderr.flush()
-    logging.shutdown()
     os._exit(1)
 
 
