@@ -58,7 +58,26 @@ UNREAD = """
 cgroupDriver: systemd
 memorySwap: {}
 logging: {format: json}
-authentication: {webhook: {cacheTTL: 1m}}
+streamingConnectionIdleTimeout: 1h
+"""
+# What kubeadm writes.
+ZEROS = """
+authentication: {webhook: {cacheTTL: 0s}}
+authorization: {webhook: {cacheAuthorizedTTL: 0s, cacheUnauthorizedTTL: 0s}}
+syncFrequency: 0s
+fileCheckFrequency: 0s
+httpCheckFrequency: 0s
+nodeStatusUpdateFrequency: 0s
+nodeStatusReportFrequency: 0s
+imageMinimumGCAge: 0s
+imageMaximumGCAge: 0s
+runtimeRequestTimeout: 0s
+evictionPressureTransitionPeriod: 0s
+containerLogMaxSize: ""
+maxPods: 0
+resolvConf: ""
+registryPullQPS: 0
+healthzPort: 0
 """
 
 
@@ -67,6 +86,21 @@ def options(tmp_path, text, **given):
     file.write_text(text)
     flags = {name.replace("_", "-"): value for name, value in given.items()}
     return options_of(FlagValues.of(COMMAND.all_flags(), {"config": str(file), "container-runtime": "hollow", **flags}))
+
+
+def test_a_zero_is_the_default_unless_the_field_is_a_pointer(tmp_path):
+    flags = {flag.name: flag for flag in COMMAND.all_flags()}
+    found = options(tmp_path, HEAD + ZEROS).values
+
+    for name in (
+        "authentication-token-webhook-cache-ttl", "authorization-webhook-cache-authorized-ttl",
+        "authorization-webhook-cache-unauthorized-ttl", "sync-frequency", "file-check-frequency",
+        "http-check-frequency", "node-status-update-frequency", "node-status-report-frequency",
+        "minimum-image-ttl-duration", "runtime-request-timeout", "eviction-pressure-transition-period",
+        "container-log-max-size", "max-pods",
+    ):  # fmt: skip
+        assert found[name] == flags[name].default_value != 0, name
+    assert (found["resolv-conf"], found["registry-qps"], found["healthz-port"]) == ("", 0, 0)
 
 
 def test_fields_are_flags_by_other_names(tmp_path, caplog):
@@ -110,7 +144,7 @@ def test_fields_without_effect_are_named(tmp_path, caplog):
     named = [record.getMessage().partition("field ")[2].partition(" ")[0] for record in caplog.records]
     assert named == [
         "logging",
-        "authentication.webhook.cacheTTL",
+        "streamingConnectionIdleTimeout",
     ]  # fmt: skip
 
 

@@ -2,7 +2,8 @@
 
 A flag that is given counts more than the file. A field that nothing here reads is named in the log.
 
-Source: kubernetes ``staging/src/k8s.io/kubelet/config/v1beta1/types.go``, ``cmd/kubelet/app/options/options.go``.
+Source: kubernetes ``staging/src/k8s.io/kubelet/config/v1beta1/types.go``, ``cmd/kubelet/app/options/options.go``,
+``pkg/kubelet/apis/config/v1beta1/defaults.go``.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from hyperkube.machinery.errors import UsageError
-from hyperkube.plugin.flags import Flag, FlagValues, read_value
+from hyperkube.plugin.flags import ADDRESS, DURATION, STRING, Flag, FlagValues, read_value
 
 GROUP, KIND = "kubelet.config.k8s.io/", "KubeletConfiguration"
 FLAG_OF = {
@@ -51,6 +52,11 @@ FLAG_OF = {
     "enableProfilingHandler": "profiling",
 }
 """Field → flag, where the one is not the other in another spelling (``syncFrequency``, ``sync-frequency``)."""
+_UNSET_BY_ZERO = frozenset(
+    {"port", "maxPods", "nodeLeaseDurationSeconds", "registryBurst", "eventBurst", "kubeAPIBurst"}
+)
+_MEANT_ZERO = frozenset({"cpuCFSQuotaPeriod", "crashLoopBackOff.maxContainerRestartPeriod", "resolvConf"})
+"""Durations and texts that are pointers in ``types.go``, so that a zero is one."""
 _NESTED = ("authentication", "authorization", "x509", "anonymous", "webhook", "memorySwap", "crashLoopBackOff")
 _log = logging.getLogger("hyperkube.kubelet")
 
@@ -68,8 +74,15 @@ def with_configuration(path: str, flags: Iterable[Flag], values: FlagValues) -> 
         if flag is None or flag.idle:
             _log.warning("%s: field %s has no effect: its behaviour is not built yet", path, field)
         elif flag.name not in values.given:
-            found[flag.name] = read_value(flag, f"config: {field}", _as_flag(field, value))
+            read = read_value(flag, f"config: {field}", _as_flag(field, value))
+            if read or not _is_unset_by_zero(field, flag):
+                found[flag.name] = read
     return FlagValues({**values, **found}, {*values.given, *found})
+
+
+def _is_unset_by_zero(field: str, flag: Flag) -> bool:
+    """Tell whether a zero, or an empty text, says as much as nothing: kubeadm writes ``syncFrequency: 0s``."""
+    return field in _UNSET_BY_ZERO or (field not in _MEANT_ZERO and flag.kind in (DURATION, STRING, ADDRESS))
 
 
 def _read(path: str) -> Mapping[str, Any]:
