@@ -34,9 +34,9 @@ class Api:
         return {"status": {"allowed": (spec["user"], wanted["verb"], wanted["subresource"]) in self.allowed}}
 
 
-def access(api, **options):
+def access(api, clock=None, **options):
     wanted = {"hostname-override": "n1", "container-runtime": "hollow", "authorization-mode": "Webhook", **options}
-    return KubeletAuth(KubeletOptions.of(FlagValues.of(FLAGS, wanted)), api, FakeClock())
+    return KubeletAuth(KubeletOptions.of(FlagValues.of(FLAGS, wanted)), api, clock or FakeClock())
 
 
 def ask(access, path="/stats/summary", *, token="good", method="GET", user=None):
@@ -140,3 +140,16 @@ def test_a_token_of_the_api_server_is_reviewed_for_this_kubelet_alone(node, is_k
     else:
         with pytest.raises(Unauthorized):
             ask(api, token=tokens.token(node))
+
+
+def test_answers_are_kept_as_long_as_the_flags_say():
+    api, clock = Api(GETS_STATS), FakeClock()
+    checks = access(api, clock, **{"authorization-webhook-cache-authorized-ttl": "10s"})
+    for _ in range(2):
+        ask(checks)
+    assert api.asked == ["stats"]
+
+    clock.advance(11)
+    ask(checks)
+
+    assert api.asked == ["stats", "stats"]

@@ -19,8 +19,6 @@ from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import Forbidden, InternalError
 from hyperkube.machinery.users import UserInfo
 
-TOKEN_SECONDS = 120.0
-ALLOWED_SECONDS, DENIED_SECONDS = 300.0, 30.0
 _VERBS = {"GET": "get", "HEAD": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _SUBRESOURCES = (
     ("/stats", ("stats",)),
@@ -55,11 +53,14 @@ class KubeletAuth:
             client if options.server.token_webhook else None,
             client_ca_file=options.server.client_ca_file,
             anonymous=options.server.anonymous,
-            token_seconds=TOKEN_SECONDS,
+            token_seconds=options.values["authentication-token-webhook-cache-ttl"],
             audiences=lambda token: audiences_of(token, options.node.name),
         )
         self._authorization = DelegatedAuthorization(
-            clock, client, allowed_seconds=ALLOWED_SECONDS, denied_seconds=DENIED_SECONDS
+            clock,
+            client,
+            allowed_seconds=options.values["authorization-webhook-cache-authorized-ttl"],
+            denied_seconds=options.values["authorization-webhook-cache-unauthorized-ttl"],
         )
 
     def check(self, request: HttpRequest) -> UserInfo:
