@@ -38,7 +38,7 @@ class ValidatingAdmissionWebhook(Plugin):
         breaks = self.settings(Settings).break_webhook_deadlocks
         deadlocks = Deadlocks(self.client, self.informers, context.clock, context.logger, breaks=breaks)
         self._webhooks = Webhooks(
-            CONFIGURATIONS, self.client, self.informers, context.clock, context.authorizer, deadlocks
+            CONFIGURATIONS, self.client, self.informers, context.clock, context.authorizer, deadlocks, context.egress
         )
 
     def is_idle(self, request: AdmissionRequest) -> bool:

@@ -18,6 +18,8 @@ from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import UsageError
 
 if TYPE_CHECKING:
+    from socket import socket
+
     from prometheus_client.registry import Collector
 
     from hyperkube.client.client import Client
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from hyperkube.hookspecs.authz import Authorizer
 
 Settings = TypeVar("Settings")
+Dial = Callable[[str, int], "socket"]
+"""Returns a connected socket to a host and port; blocks, and raises OSError."""
 
 
 class MetricsRegistry(Protocol):
@@ -59,6 +63,7 @@ class PluginContext:
             before those that the plugin asks for in its constructor are filled.
         authorizer: answers "may this user do that"; None outside the API server.
         metrics: the host's own registry; None when metrics are off.
+        egress: what dials, by ``cluster`` and ``controlplane``, where ``--egress-selector-config-file`` names a proxy.
     """
 
     name: str
@@ -71,6 +76,7 @@ class PluginContext:
     informers: InformerFactory | None = None
     authorizer: Authorizer | None = None
     metrics: MetricsRegistry | None = None
+    egress: Mapping[str, Dial] = field(default_factory=dict)
 
     def of_plugin(self, family: str, name: str) -> PluginContext:
         """Return the context of another plugin that this one loads: the same, with settings of its own."""

@@ -257,8 +257,13 @@ FLAGS = (
             "",
             "TracingConfiguration: the OpenTelemetry collector that is told of requests, and of how many",
         ),
+        Flag(
+            "egress-selector-config-file",
+            STRING,
+            "",
+            "EgressSelectorConfiguration: HTTP proxies through which nodes, pods, services and webhooks are reached",
+        ),
         *unbuilt(
-            Flag("egress-selector-config-file", STRING, "", "no effect: connections leave the server directly"),
             Flag("peer-advertise-ip", STRING, "", "no effect: requests are not passed on to peers"),
             Flag("peer-advertise-port", STRING, "", "no effect: requests are not passed on to peers"),
         ),

@@ -6,7 +6,7 @@ Source: kubernetes apiserver ``pkg/admission/plugin/webhook/generic/webhook.go``
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -35,6 +35,7 @@ from hyperkube.client.client import Client
 from hyperkube.client.informer import Informer, InformerFactory
 from hyperkube.hookspecs.admission import AdmissionRequest
 from hyperkube.hookspecs.authz import Authorizer
+from hyperkube.hookspecs.base import Dial
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import ApiError, BadRequest, Forbidden, InternalError
@@ -92,6 +93,7 @@ class Webhooks:
         clock: Clock,
         authorizer: Authorizer | None,
         deadlocks: Deadlocks | None = None,
+        egress: Mapping[str, Dial] | None = None,
     ) -> None:
         self._kind = f"{resource.resource.removesuffix('webhookconfigurations').capitalize()}WebhookConfiguration"
         self._deadlocks = deadlocks
@@ -100,6 +102,7 @@ class Webhooks:
         self._authorizer = authorizer
         self._client = client
         self._clock = clock
+        self._egress = egress
         self._caller: Caller | None = None
         self._compiled: dict[str, tuple[str, list[Conditions | None]]] = {}
 
@@ -184,7 +187,7 @@ class Webhooks:
         if request.dry_run and declared.get("sideEffects") not in {"None", "NoneOnDryRun"}:
             raise BadRequest(f'admission webhook "{webhook.name}" does not support dry run')
         if self._caller is None:
-            self._caller = Caller(Resolver(self._client), self._clock)
+            self._caller = Caller(Resolver(self._client), self._clock, self._egress)
         uid = str(uuid4())
         try:
             version = chosen_version(declared)

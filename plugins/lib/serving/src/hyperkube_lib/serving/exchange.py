@@ -216,10 +216,7 @@ class RelayUpgrade:
     connect_seconds: float = 30.0
     """How long the connection may take."""
     dial: Callable[[str, int], socket] | None = None
-    """Returns a connected socket to host and port, through a tunnel, say; None connects directly.
-
-    Called on the edge's thread: must not block.
-    """
+    """Returns a connected socket to host and port, through a tunnel, say; None connects directly. May block."""
     ca_file: str = ""
     """Checks the server's certificate; empty, and no `ca_data` either: not checked."""
     ca_data: str = ""

@@ -99,7 +99,7 @@ class Relay(asyncio.Protocol):
                 if target.dial is None:
                     await connect(target.host, target.port)
                 else:
-                    await connect(sock=target.dial(target.host, target.port))
+                    await connect(sock=await _dialled(target.dial, target.host, target.port))
         except TimeoutError:
             self._fail(f"dial tcp {target.host}:{target.port}: i/o timeout")
         except (OSError, HyperkubeError) as error:
@@ -368,6 +368,21 @@ class Relay(asyncio.Protocol):
         else:
             answer = refusal(ServiceUnavailable(f"error trying to reach service: {reason}"))
         self._connection.refuse_upgrade(self._incoming, answer)
+
+
+async def _dialled(dial: Callable[[str, int], socket.socket], host: str, port: int) -> socket.socket:
+    """Dial on another thread; a connection that comes after the time is over is closed."""
+    dialling = asyncio.get_running_loop().run_in_executor(None, dial, host, port)
+    try:
+        return await asyncio.shield(dialling)
+    except asyncio.CancelledError:
+        dialling.add_done_callback(_close_late)
+        raise
+
+
+def _close_late(dialling: asyncio.Future[socket.socket]) -> None:
+    if not dialling.cancelled() and dialling.exception() is None:
+        dialling.result().close()
 
 
 def _reason(target: RelayUpgrade, error: Exception) -> str:

@@ -10,11 +10,12 @@ import http.client
 import socket
 import ssl
 from base64 import b64decode
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from urllib.parse import urlsplit
 
 from hyperkube.client.client import Client
+from hyperkube.hookspecs.base import Dial
 from hyperkube.kinds.resources import ENDPOINTS, SERVICES
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.dataclass import dataclass
@@ -43,13 +44,17 @@ class NoAddress(CallFailed):
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a webhook is: its URL, and the host and port to connect to."""
+    """Where a webhook is: its URL, the host and port to connect to, and the network that these are in.
+
+    Networks are those of the egress selector: ``cluster`` for services, ``controlplane`` for URLs.
+    """
 
     url: str
     host: str
     port: int
     server_name: str
     path: str
+    network: str = "controlplane"
 
 
 Resolve = Callable[[Object], Address]
@@ -79,7 +84,7 @@ class Resolver:
             host, actual = self._backend(namespace, name, port)
         except (ApiError, CallFailed) as error:
             raise NoAddress(url, str(error)) from error
-        return Address(url, host, actual, server_name, path)
+        return Address(url, host, actual, server_name, path, "cluster")
 
     def _backend(self, namespace: str, name: str, port: int) -> tuple[str, int]:
         try:
@@ -133,20 +138,29 @@ def _trust(bundle: str) -> ssl.SSLContext:
 class _Connection(http.client.HTTPSConnection):
     """Connects to one address and checks the certificate of another name."""
 
-    def __init__(self, address: Address, context: ssl.SSLContext, timeout: float) -> None:
+    def __init__(self, address: Address, context: ssl.SSLContext, timeout: float, dial: Dial | None = None) -> None:
         super().__init__(address.host, address.port, context=context, timeout=timeout)
         self._address = address
         self._trusted = context
+        self._dial = dial
         self._wire: socket.socket | None = None
         self.expired = False
 
     def connect(self) -> None:
         """Connect, and check who answers."""
-        raw = socket.create_connection((self._address.host, self._address.port), self.timeout)
+        raw = self._connected()
         self._wire = raw.dup()
         if self.expired:
             raise TimeoutError
         self.sock = self._trusted.wrap_socket(raw, server_hostname=self._address.server_name)
+
+    def _connected(self) -> socket.socket:
+        place = (self._address.host, self._address.port)
+        if self._dial is None:
+            return socket.create_connection(place, self.timeout)
+        raw = self._dial(*place)
+        raw.settimeout(self.timeout)
+        return raw
 
     def expire(self) -> None:
         """Cut the connection, from any thread: a socket's timeout starts anew with each byte, the call's does not."""
@@ -165,9 +179,11 @@ class _Connection(http.client.HTTPSConnection):
 class Caller:
     """Posts reviews to webhooks."""
 
-    def __init__(self, resolve: Resolve, clock: Clock) -> None:
+    def __init__(self, resolve: Resolve, clock: Clock, egress: Mapping[str, Dial] | None = None) -> None:
+        """Call webhooks; `egress` is what dials in a network, where that is not reached directly."""
         self._resolve = resolve
         self._clock = clock
+        self._egress = egress or {}
 
     def post(self, config: Object, body: bytes, timeout_seconds: int) -> bytes:
         """Post a review and return the answer's body.
@@ -182,7 +198,8 @@ class Caller:
         deadline = self._clock.monotonic() + timeout_seconds
         shown = f'Post "{address.url}?timeout={timeout_seconds}s"'
         try:
-            connection = _Connection(address, _trust(str(config.get("caBundle") or "")), timeout_seconds)
+            trusted = _trust(str(config.get("caBundle") or ""))
+            connection = _Connection(address, trusted, timeout_seconds, self._egress.get(address.network))
         except (ssl.SSLError, ValueError) as error:
             raise CallFailed(f"unable to load root certificates: {error}") from error
         expiry = self._clock.call_later(timeout_seconds, connection.expire)

@@ -33,7 +33,7 @@ def fetch(
         UsageError: a certificate file cannot be used.
     """
     connection = http.client.HTTPConnection(relay.host, relay.port, timeout=TIMEOUT_SECONDS)
-    plain = socket.create_connection((relay.host, relay.port), TIMEOUT_SECONDS)
+    plain = _connected(relay)
     limit = _Limit(plain)
     expiry = clock.call_later(ALL_SECONDS, limit.expire)
     try:
@@ -57,6 +57,14 @@ def fetch(
         limit.wire.close()
         connection.close()
         plain.close()
+
+
+def _connected(relay: RelayUpgrade) -> socket.socket:
+    if relay.dial is None:
+        return socket.create_connection((relay.host, relay.port), TIMEOUT_SECONDS)
+    plain = relay.dial(relay.host, relay.port)
+    plain.settimeout(TIMEOUT_SECONDS)
+    return plain
 
 
 def _whole(answer: http.client.HTTPResponse, limit: _Limit) -> bytes:

@@ -15,6 +15,7 @@ from hyperkube_host.apiserver.options import AggregationOptions
 from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_lib.serving.exchange import Answer, RelayUpgrade
 
+from hyperkube.hookspecs.base import Dial
 from hyperkube.hookspecs.stored_objects import Objects
 from hyperkube.kinds.resources import ENDPOINT_SLICES, SERVICES
 from hyperkube.machinery.dataclass import dataclass
@@ -97,6 +98,8 @@ class Routes:
     remotes: Remotes
     objects: Objects
     options: AggregationOptions
+    dial: Dial | None = None
+    """What connects to the servers; None: nothing does but the request itself."""
 
     def answer(self, request: ApiRequest) -> Answer | None:
         """Return how a request gets to the server that serves its group version; None when that is this one."""
@@ -126,6 +129,7 @@ class Routes:
             host=host,
             port=port,
             path=path,
+            dial=self.dial,
             ca_data=remote.ca if remote.is_checked else "",
             ca_file=_machine_authorities() if remote.is_checked and not remote.ca else "",
             server_name=f"{remote.service}.{remote.namespace}.svc",

@@ -50,7 +50,9 @@ def build_controllers(
     remote = serving.aggregation
     controllers = Controllers(
         bootstrap=Bootstrap(services, model.api, access.authz, options, clock, LOGGER, done=bootstrapped),
-        definitions=DefinitionController(model.registry, loopback, clock, LOGGER, rules_of=model.object_rules),
+        definitions=DefinitionController(
+            model.registry, loopback, clock, LOGGER, rules_of=model.object_rules, egress=foundation.egress
+        ),
         api_services=ApiServiceController(
             model.registry, remote.remotes, remote.routes, remote.described, loopback, clock, LOGGER
         ),

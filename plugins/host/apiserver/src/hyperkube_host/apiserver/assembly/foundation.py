@@ -6,6 +6,7 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
+from hyperkube_host.apiserver.egress_selector import open_selector
 from hyperkube_host.apiserver.flags import FAMILIES, FLAGS, NAME
 from hyperkube_host.apiserver.in_process.client import InProcessClient
 from hyperkube_host.apiserver.options import Options
@@ -17,6 +18,7 @@ from hyperkube.client.client import Client
 from hyperkube.client.informer import InformerFactory
 from hyperkube.client.shared_threads import SharedThreads
 from hyperkube.hookspecs.authz import Attributes, Authorizer, Decision, Rules
+from hyperkube.hookspecs.base import Dial
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.record import Record
 from hyperkube.machinery.users import LOOPBACK, UserInfo
@@ -64,6 +66,7 @@ class Foundation(Record):
     request_path: Promise[RequestPath]
     loopback: Client
     authorizer: Promise[Authorizer]
+    egress: Mapping[str, Dial]
 
     def client(self, user: UserInfo) -> Client:
         """Return the API as `user` sees it, without a socket."""
@@ -82,6 +85,7 @@ class Foundation(Record):
             client=None if is_storage else self.loopback,
             informers=None if is_storage else self.informers,
             authorizer=None if is_storage else PromisedAuthorizer(self.authorizer),
+            egress=self.egress,
         )
 
 
@@ -101,4 +105,5 @@ def lay_foundation(options: Options, clock: Clock) -> Foundation:
         request_path=request_path,
         loopback=loopback,
         authorizer=Promise[Authorizer]("the authorizer"),
+        egress=open_selector(str(options.values.get("egress-selector-config-file") or ""), LOGGER),
     )

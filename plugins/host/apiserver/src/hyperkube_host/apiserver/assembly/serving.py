@@ -137,7 +137,7 @@ def _tracer(options: Options, clock: Clock) -> RequestTracer | None:
 
 def _aggregation(foundation: Foundation, services: Services) -> Aggregation:
     remotes = Remotes()
-    routes = Routes(remotes, services.objects, foundation.options.aggregation)
+    routes = Routes(remotes, services.objects, foundation.options.aggregation, foundation.egress.get("cluster"))
     return Aggregation(remotes, routes, RemoteOpenApi(routes, foundation.clock, LOGGER))
 
 

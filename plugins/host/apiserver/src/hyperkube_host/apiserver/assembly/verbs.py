@@ -64,6 +64,7 @@ def build_services(
             api=_api_services(options, access, components),
             kubelet_tokens=access.kubelet_tokens,
             ssh_tunnels=_tunnels(options),
+            egress=foundation.egress,
         )
     )
 

@@ -87,10 +87,10 @@ def relay_to(
 
 
 def dialler(services: Services) -> Callable[[str, int], socket.socket] | None:
-    """Return what dials through the nodes of the moment, None where they are reached directly."""
+    """Return what dials through a proxy or the nodes of the moment, None where they are reached directly."""
     tunnels = services.ssh_tunnels
     if tunnels is None:
-        return None
+        return services.egress.get("cluster")
     wanted = services.options.kubelets.kubelet_preferred_address_types
     nodes = []
     for node in services.objects.list(NODES, ""):

@@ -6,7 +6,7 @@ Source: kubernetes apiextensions-apiserver ``pkg/controller/{status,establish}``
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from hyperkube_host.apiserver.custom.cleanup import Cleanup
 from hyperkube_host.apiserver.custom.definition_status import condition_of, next_status
@@ -18,6 +18,7 @@ from hyperkube_lib.webhooks.caller import Caller, Resolver
 
 from hyperkube.client.client import Client
 from hyperkube.hookspecs.api import ApiGroupVersion
+from hyperkube.hookspecs.base import Dial
 from hyperkube.kinds.resources import CUSTOM_RESOURCE_DEFINITIONS
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import Conflict, NotFound
@@ -35,13 +36,14 @@ class DefinitionController:
         logger: logging.Logger,
         *,
         rules_of: RulesOf = no_rules,
+        egress: Mapping[str, Dial] | None = None,
     ) -> None:
         self._registry = registry
         self._client = client
         self._clock = clock
         self._logger = logger
         self._rules_of = rules_of
-        self._caller = Caller(Resolver(client), clock)
+        self._caller = Caller(Resolver(client), clock, egress or {})
         self._known: dict[str, Object] = {}
         self._served: dict[str, list[ApiGroupVersion]] = {}
         self._specs: dict[str, Object] = {}

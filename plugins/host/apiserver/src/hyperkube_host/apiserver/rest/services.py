@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Mapping
+from dataclasses import field
 from random import Random
 
 from hyperkube_host.apiserver.admission.chain import AdmissionChain, UserMay
@@ -20,6 +22,7 @@ from hyperkube.hookspecs.admission import AdmissionRequest, Operation
 from hyperkube.hookspecs.api import Call
 from hyperkube.hookspecs.api_services import ApiServices
 from hyperkube.hookspecs.authz import Authorizer
+from hyperkube.hookspecs.base import Dial
 from hyperkube.hookspecs.stored_objects import Objects
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.dataclass import dataclass
@@ -76,6 +79,7 @@ class Services:
         api: what strategies and handlers get of the server.
         kubelet_tokens: by which kubelets believe the server, without a client certificate.
         ssh_tunnels: through which nodes are reached, with ``--ssh-user``.
+        egress: what dials, by ``cluster`` and ``controlplane``, with ``--egress-selector-config-file``.
     """
 
     registry: Registry
@@ -93,6 +97,7 @@ class Services:
     api: ApiServices
     kubelet_tokens: KubeletTokens
     ssh_tunnels: SshTunnels | None = None
+    egress: Mapping[str, Dial] = field(default_factory=dict)
 
     def call(self, request: ApiRequest, target: Target, *, body: Object | None = None, verb: str = "") -> Call:
         """Return the request as strategies and handlers see it."""

@@ -1,0 +1,189 @@
+"""Connects through an HTTP proxy, which is asked by ``CONNECT``.
+
+Source: kubernetes apiserver ``pkg/server/egressselector/egress_selector.go``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import socket
+import ssl
+import threading
+from concurrent.futures import Future
+from contextlib import suppress
+from urllib.parse import urlsplit
+
+from hyperkube_host.apiserver.egress_selector.configuration import Proxy
+
+from hyperkube.machinery.errors import UsageError
+
+SECONDS = 30.0
+"""How long a proxy may take to connect."""
+_CLOSING_SECONDS = 5.0
+_HEAD_BOUND = 65_536
+_CHUNK = 65_536
+
+
+def connect_request(address: str) -> bytes:
+    """Return what a proxy is asked; the Host is upstream's."""
+    return f"CONNECT {address} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode()
+
+
+def check_answer(head: bytes, proxy: str, address: str) -> None:
+    """Check that a proxy has connected.
+
+    Raises:
+        OSError: it has not; the text is upstream's.
+    """
+    version, _, status = head.split(b"\r\n", 1)[0].decode("latin-1").partition(" ")
+    code = status.partition(" ")[0]
+    if not version.startswith("HTTP/") or not code.isdigit():
+        raise OSError(f"reading HTTP response from CONNECT to {address} via proxy {proxy} failed: malformed answer")
+    if int(code) != http.client.OK:
+        raise OSError(f"proxy error from {proxy} while dialing {address}, code {code}: {status}")
+
+
+class ProxyDialer:
+    """Returns connected sockets to hosts and ports behind a proxy; thread-safe, blocks."""
+
+    def __init__(self, proxy: Proxy) -> None:
+        """Read the files.
+
+        Raises:
+            UsageError: the URL is none, or a file is not what it should be.
+        """
+        self._socket = proxy.socket
+        try:
+            parts = urlsplit(proxy.url)
+            self._host = parts.hostname or ""
+            self._port = parts.port or (443 if parts.scheme == "https" else 80)
+        except ValueError as error:
+            raise UsageError(f'invalid proxy server url "{proxy.url}": {error}') from error
+        self._shown = proxy.socket or parts.netloc
+        self._context = _context(proxy) if parts.scheme == "https" else None
+
+    def __call__(self, host: str, port: int) -> socket.socket:
+        """Connect.
+
+        Raises:
+            OSError: the proxy cannot be reached, or refuses.
+        """
+        address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        return self._plain(address) if self._context is None else self._over_tls(address)
+
+    def _plain(self, address: str) -> socket.socket:
+        wire = self._reach()
+        try:
+            wire.sendall(connect_request(address))
+            head = _read_head(wire)
+            check_answer(head, self._shown, address)
+            wire.settimeout(None)
+        except BaseException:
+            wire.close()
+            raise
+        return wire
+
+    def _reach(self) -> socket.socket:
+        try:
+            if not self._socket:
+                return socket.create_connection((self._host, self._port), SECONDS)
+            wire = socket.socket(socket.AF_UNIX)
+            try:
+                wire.settimeout(SECONDS)
+                wire.connect(self._socket)
+            except BaseException:
+                wire.close()
+                raise
+        except OSError as error:
+            raise OSError(f'dialing proxy "{self._shown}" failed: {error}') from error
+        return wire
+
+    def _over_tls(self, address: str) -> socket.socket:
+        """Return one end of a pair; a thread moves bytes between the other and the proxy until either side closes."""
+        ours, theirs = socket.socketpair()
+        connected: Future[None] = Future()
+        name = f"egress {address}"
+        threading.Thread(target=self._move, args=(address, theirs, connected), name=name, daemon=True).start()
+        try:
+            connected.result()
+        except BaseException:
+            ours.close()
+            raise
+        return ours
+
+    def _move(self, address: str, inner: socket.socket, connected: Future[None]) -> None:
+        with inner, suppress(OSError):
+            asyncio.run(self._tunnel(address, inner, connected))
+
+    async def _tunnel(self, address: str, inner: socket.socket, connected: Future[None]) -> None:
+        try:
+            reader, writer = await self._greeted(address)
+        except (OSError, EOFError, asyncio.LimitOverrunError) as error:
+            connected.set_exception(OSError(f'dialing proxy "{self._shown}" failed: {error or type(error).__name__}'))
+            return
+        near_reader, near_writer = await asyncio.open_unix_connection(sock=inner)
+        connected.set_result(None)
+        ways = [asyncio.create_task(_copy(reader, near_writer)), asyncio.create_task(_copy(near_reader, writer))]
+        await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+        for way in ways:
+            way.cancel()
+        await asyncio.gather(*ways, return_exceptions=True)
+        await asyncio.gather(_close(near_writer), _close(writer))
+
+    async def _greeted(self, address: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """Return the connection to a proxy that has connected."""
+        async with asyncio.timeout(SECONDS):
+            reader, writer = await asyncio.open_connection(
+                self._host, self._port, ssl=self._context, server_hostname=self._host
+            )
+            try:
+                writer.write(connect_request(address))
+                check_answer(await reader.readuntil(b"\r\n\r\n"), self._shown, address)
+            except BaseException:
+                await _close(writer)
+                raise
+        return reader, writer
+
+
+def _read_head(wire: socket.socket) -> bytes:
+    """Return an answer's head, and take not one byte more: what follows is the other server's.
+
+    Raises:
+        OSError: it has no end.
+    """
+    head = b""
+    while not head.endswith(b"\r\n\r\n"):
+        byte = wire.recv(1)
+        if not byte or len(head) > _HEAD_BOUND:
+            raise OSError("reading HTTP response from CONNECT failed: unexpected EOF")
+        head += byte
+    return head
+
+
+async def _close(writer: asyncio.StreamWriter) -> None:
+    """Write what is left, for a moment at most, and close."""
+    writer.close()
+    with suppress(OSError, TimeoutError):
+        async with asyncio.timeout(_CLOSING_SECONDS):
+            await writer.wait_closed()
+    writer.transport.abort()
+
+
+async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    while data := await reader.read(_CHUNK):
+        writer.write(data)
+        await writer.drain()
+
+
+def _context(proxy: Proxy) -> ssl.SSLContext:
+    try:
+        context = ssl.create_default_context(cafile=proxy.ca_bundle or None)
+    except (OSError, ssl.SSLError) as error:
+        raise UsageError(f"failed to read cert file {proxy.ca_bundle}, got {error}") from error
+    try:
+        context.load_cert_chain(proxy.client_cert, proxy.client_key)
+    except (OSError, ssl.SSLError) as error:
+        pair = f"{proxy.client_cert} & {proxy.client_key}"
+        raise UsageError(f"failed to read key pair {pair}, got {error}") from error
+    return context
