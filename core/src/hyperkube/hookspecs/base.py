@@ -27,8 +27,17 @@ if TYPE_CHECKING:
     from hyperkube.hookspecs.authz import Authorizer
 
 Settings = TypeVar("Settings")
-Dial = Callable[[str, int], "socket"]
-"""Returns a connected socket to a host and port; blocks, and raises OSError."""
+
+
+class Dial(Protocol):
+    """Connects to a host and port, through a proxy, say."""
+
+    def __call__(self, host: str, port: int, *, seconds: float = 30.0) -> socket:
+        """Return a connected socket; blocks for so many seconds at most.
+
+        Raises:
+            OSError: it cannot be had.
+        """
 
 
 class MetricsRegistry(Protocol):

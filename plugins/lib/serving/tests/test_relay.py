@@ -13,6 +13,8 @@ from hyperkube_lib.serving.limits import EdgeLimits
 from hyperkube_lib.serving.wire import plain
 from hyperkube_testing.peers.ports import refusing_port
 
+from hyperkube.testing.waiting import eventually
+
 
 @pytest.fixture
 def relayed(toy, edge, new_toy, start):
@@ -263,6 +265,36 @@ def test_a_body_until_the_close_becomes_chunks(toy, edge, connect):
 
     assert client.head()[1]["transfer-encoding"] == "chunked"
     assert (client.chunk(), client.chunk()) == (b"whole", b"")
+
+
+def test_what_dials_may_block_and_a_connection_that_comes_too_late_is_closed(toy, edge, new_toy, start, connect):
+    far = new_toy()
+    far.routes["/echo"] = lambda _: Response(status=200, body=b"far")
+    far_edge = start(far)
+    go, dialled = threading.Event(), []
+
+    def dial(host, port):
+        if host == "slow":
+            go.wait(10)
+        dialled.append(socket.create_connection(("127.0.0.1", far_edge.port)))
+        return dialled[-1]
+
+    for path, host, seconds in (("/echo", "10.0.0.1", 10.0), ("/slow", "slow", 0.05)):
+        toy.routes[path] = lambda _, host=host, seconds=seconds: RelayUpgrade(
+            host=host, port=80, path="/echo", tls=False, dial=dial, connect_seconds=seconds
+        )
+        toy.long_running.add(path)
+    client = connect(edge)
+    client.get("/echo")
+    assert client.answer()[2] == b"far"
+
+    client.get("/slow")
+    status, _, body = client.answer()
+    go.set()
+    eventually(lambda: len(dialled) == 2 and dialled[1].fileno() == -1, why="the late connection is closed")
+
+    assert status == 503
+    assert b"dial tcp slow:80: i/o timeout" in body
 
 
 @pytest.mark.parametrize(("path", "method"), [("/echo", "HEAD"), ("/none", "GET")])

@@ -6,6 +6,7 @@ import ssl
 import threading
 import time
 from base64 import b64encode
+from dataclasses import replace
 
 import pytest
 from hyperkube_lib.serving.certificates import self_signed
@@ -85,6 +86,34 @@ def test_a_webhook_that_never_shakes_hands_is_given_up(hook, clock):
         Caller(lambda _: address, clock).post({"caBundle": bundle}, b"{}", TIMEOUT)
 
     assert time.monotonic() - began < TIMEOUT + 2
+
+
+@pytest.mark.parametrize("network", ["cluster", "controlplane"])
+def test_a_webhook_is_reached_by_what_dials_in_its_network(hook, clock, network):
+    address, bundle = hook([b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"])
+    asked = []
+
+    def dial(host, port, *, seconds):
+        asked.append((host, port, seconds))
+        return socket.create_connection((host, port), seconds)
+
+    found = replace(address, network="cluster")
+    answer = Caller(lambda _: found, clock, {network: dial}).post({"caBundle": bundle}, b"{}", 10)
+
+    assert answer == b"{}"
+    assert asked == ([("127.0.0.1", address.port, 10.0)] if network == "cluster" else [])
+
+
+def test_a_webhook_whose_proxy_refuses_fails_with_its_words(hook, clock):
+    address, bundle = hook([])
+
+    def dial(_host, _port, *, seconds):
+        raise OSError(f"proxy error after {seconds} s")
+
+    with pytest.raises(CallFailed, match=r"proxy error after 1\.0 s"):
+        Caller(lambda _: address, clock, {"controlplane": dial}).post({"caBundle": bundle}, b"{}", TIMEOUT)
+    with socket.create_connection((address.host, address.port)):
+        pass  # for the thread that listens
 
 
 @pytest.mark.parametrize("url", ["https://[", "https://x:y/", "https://x:99999/"])

@@ -85,3 +85,18 @@ def test_an_answer_without_an_end_is_given_up(monkeypatch, server):
 
     with pytest.raises(OSError, match="the answer is longer than 1 bytes"):
         fetch(RelayUpgrade(host="127.0.0.1", port=port, path="/x", tls=False), SystemClock())
+
+
+def test_a_request_goes_through_what_dials(server):
+    port, received = server
+    asked = []
+
+    def dial(host, wanted):
+        asked.append((host, wanted))
+        return socket.create_connection(("127.0.0.1", port))
+
+    relay = RelayUpgrade(host="10.0.0.1", port=443, path="/x", tls=False, dial=dial)
+
+    assert fetch(relay, SystemClock()).body == b"ok"
+    assert asked == [("10.0.0.1", 443)]
+    assert "Host: 10.0.0.1:443" in received

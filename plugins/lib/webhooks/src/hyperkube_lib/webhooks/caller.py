@@ -158,8 +158,9 @@ class _Connection(http.client.HTTPSConnection):
         place = (self._address.host, self._address.port)
         if self._dial is None:
             return socket.create_connection(place, self.timeout)
-        raw = self._dial(*place)
-        raw.settimeout(self.timeout)
+        seconds = float(self.timeout or 0)
+        raw = self._dial(*place, seconds=seconds)
+        raw.settimeout(seconds)
         return raw
 
     def expire(self) -> None:

@@ -18,8 +18,6 @@ from hyperkube_host.apiserver.egress_selector.configuration import Proxy
 
 from hyperkube.machinery.errors import UsageError
 
-SECONDS = 30.0
-"""How long a proxy may take to connect."""
 _CLOSING_SECONDS = 5.0
 _HEAD_BOUND = 65_536
 _CHUNK = 65_536
@@ -63,17 +61,17 @@ class ProxyDialer:
         self._shown = proxy.socket or parts.netloc
         self._context = _context(proxy) if parts.scheme == "https" else None
 
-    def __call__(self, host: str, port: int) -> socket.socket:
-        """Connect.
+    def __call__(self, host: str, port: int, *, seconds: float = 30.0) -> socket.socket:
+        """Connect within so many seconds.
 
         Raises:
             OSError: the proxy cannot be reached, or refuses.
         """
         address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-        return self._plain(address) if self._context is None else self._over_tls(address)
+        return self._plain(address, seconds) if self._context is None else self._over_tls(address, seconds)
 
-    def _plain(self, address: str) -> socket.socket:
-        wire = self._reach()
+    def _plain(self, address: str, seconds: float) -> socket.socket:
+        wire = self._reach(seconds)
         try:
             wire.sendall(connect_request(address))
             head = _read_head(wire)
@@ -84,13 +82,13 @@ class ProxyDialer:
             raise
         return wire
 
-    def _reach(self) -> socket.socket:
+    def _reach(self, seconds: float) -> socket.socket:
         try:
             if not self._socket:
-                return socket.create_connection((self._host, self._port), SECONDS)
+                return socket.create_connection((self._host, self._port), seconds)
             wire = socket.socket(socket.AF_UNIX)
             try:
-                wire.settimeout(SECONDS)
+                wire.settimeout(seconds)
                 wire.connect(self._socket)
             except BaseException:
                 wire.close()
@@ -99,12 +97,12 @@ class ProxyDialer:
             raise OSError(f'dialing proxy "{self._shown}" failed: {error}') from error
         return wire
 
-    def _over_tls(self, address: str) -> socket.socket:
+    def _over_tls(self, address: str, seconds: float) -> socket.socket:
         """Return one end of a pair; a thread moves bytes between the other and the proxy until either side closes."""
         ours, theirs = socket.socketpair()
         connected: Future[None] = Future()
         name = f"egress {address}"
-        threading.Thread(target=self._move, args=(address, theirs, connected), name=name, daemon=True).start()
+        threading.Thread(target=self._move, args=(address, seconds, theirs, connected), name=name, daemon=True).start()
         try:
             connected.result()
         except BaseException:
@@ -112,13 +110,13 @@ class ProxyDialer:
             raise
         return ours
 
-    def _move(self, address: str, inner: socket.socket, connected: Future[None]) -> None:
+    def _move(self, address: str, seconds: float, inner: socket.socket, connected: Future[None]) -> None:
         with inner, suppress(OSError):
-            asyncio.run(self._tunnel(address, inner, connected))
+            asyncio.run(self._tunnel(address, seconds, inner, connected))
 
-    async def _tunnel(self, address: str, inner: socket.socket, connected: Future[None]) -> None:
+    async def _tunnel(self, address: str, seconds: float, inner: socket.socket, connected: Future[None]) -> None:
         try:
-            reader, writer = await self._greeted(address)
+            reader, writer = await self._greeted(address, seconds)
         except (OSError, EOFError, asyncio.LimitOverrunError) as error:
             connected.set_exception(OSError(f'dialing proxy "{self._shown}" failed: {error or type(error).__name__}'))
             return
@@ -131,9 +129,9 @@ class ProxyDialer:
         await asyncio.gather(*ways, return_exceptions=True)
         await asyncio.gather(_close(near_writer), _close(writer))
 
-    async def _greeted(self, address: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    async def _greeted(self, address: str, seconds: float) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """Return the connection to a proxy that has connected."""
-        async with asyncio.timeout(SECONDS):
+        async with asyncio.timeout(seconds):
             reader, writer = await asyncio.open_connection(
                 self._host, self._port, ssl=self._context, server_hostname=self._host
             )
