@@ -5,22 +5,19 @@ Source: kubernetes apiserver ``pkg/server/egressselector/egress_selector.go``.
 
 from __future__ import annotations
 
-import asyncio
 import http.client
 import socket
 import ssl
 import threading
-from concurrent.futures import Future
 from contextlib import suppress
 from urllib.parse import urlsplit
 
 from hyperkube_host.apiserver.egress_selector.configuration import Proxy
+from hyperkube_host.apiserver.egress_selector.pump import pump
 
 from hyperkube.machinery.errors import UsageError
 
-_CLOSING_SECONDS = 5.0
 _HEAD_BOUND = 65_536
-_CHUNK = 65_536
 
 
 def connect_request(address: str) -> bytes:
@@ -68,15 +65,20 @@ class ProxyDialer:
             OSError: the proxy cannot be reached, or refuses.
         """
         address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-        return self._plain(address, seconds) if self._context is None else self._over_tls(address, seconds)
+        wire = self._connected(address, seconds)
+        if isinstance(wire, ssl.SSLSocket):
+            return _pumped(wire, address)
+        wire.settimeout(None)
+        return wire
 
-    def _plain(self, address: str, seconds: float) -> socket.socket:
+    def _connected(self, address: str, seconds: float) -> socket.socket:
+        """Return the connection to a proxy that has connected; it still has its time-out."""
         wire = self._reach(seconds)
         try:
+            if self._context is not None:
+                wire = self._greeted(self._context, wire)
             wire.sendall(connect_request(address))
-            head = _read_head(wire)
-            check_answer(head, self._shown, address)
-            wire.settimeout(None)
+            check_answer(_read_head(wire), self._shown, address)
         except BaseException:
             wire.close()
             raise
@@ -97,51 +99,23 @@ class ProxyDialer:
             raise OSError(f'dialing proxy "{self._shown}" failed: {error}') from error
         return wire
 
-    def _over_tls(self, address: str, seconds: float) -> socket.socket:
-        """Return one end of a pair; a thread moves bytes between the other and the proxy until either side closes."""
-        ours, theirs = socket.socketpair()
-        connected: Future[None] = Future()
-        name = f"egress {address}"
-        threading.Thread(target=self._move, args=(address, seconds, theirs, connected), name=name, daemon=True).start()
+    def _greeted(self, context: ssl.SSLContext, wire: socket.socket) -> ssl.SSLSocket:
         try:
-            connected.result()
-        except BaseException:
-            ours.close()
-            raise
-        return ours
+            return context.wrap_socket(wire, server_hostname=self._host)
+        except OSError as error:
+            raise OSError(f'dialing proxy "{self._shown}" failed: {error}') from error
 
-    def _move(self, address: str, seconds: float, inner: socket.socket, connected: Future[None]) -> None:
-        with inner, suppress(OSError):
-            asyncio.run(self._tunnel(address, seconds, inner, connected))
 
-    async def _tunnel(self, address: str, seconds: float, inner: socket.socket, connected: Future[None]) -> None:
-        try:
-            reader, writer = await self._greeted(address, seconds)
-        except (OSError, EOFError, asyncio.LimitOverrunError) as error:
-            connected.set_exception(OSError(f'dialing proxy "{self._shown}" failed: {error or type(error).__name__}'))
-            return
-        near_reader, near_writer = await asyncio.open_unix_connection(sock=inner)
-        connected.set_result(None)
-        ways = [asyncio.create_task(_copy(reader, near_writer)), asyncio.create_task(_copy(near_reader, writer))]
-        await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
-        for way in ways:
-            way.cancel()
-        await asyncio.gather(*ways, return_exceptions=True)
-        await asyncio.gather(_close(near_writer), _close(writer))
+def _pumped(tls: ssl.SSLSocket, address: str) -> socket.socket:
+    """Return one end of a pair; a thread moves bytes between the other and the proxy until either side closes."""
+    ours, theirs = socket.socketpair()
 
-    async def _greeted(self, address: str, seconds: float) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """Return the connection to a proxy that has connected."""
-        async with asyncio.timeout(seconds):
-            reader, writer = await asyncio.open_connection(
-                self._host, self._port, ssl=self._context, server_hostname=self._host
-            )
-            try:
-                writer.write(connect_request(address))
-                check_answer(await reader.readuntil(b"\r\n\r\n"), self._shown, address)
-            except BaseException:
-                await _close(writer)
-                raise
-        return reader, writer
+    def run() -> None:
+        with tls, theirs, suppress(OSError):
+            pump(tls, theirs)
+
+    threading.Thread(target=run, name=f"egress {address}", daemon=True).start()
+    return ours
 
 
 def _read_head(wire: socket.socket) -> bytes:
@@ -157,21 +131,6 @@ def _read_head(wire: socket.socket) -> bytes:
             raise OSError("reading HTTP response from CONNECT failed: unexpected EOF")
         head += byte
     return head
-
-
-async def _close(writer: asyncio.StreamWriter) -> None:
-    """Write what is left, for a moment at most, and close."""
-    writer.close()
-    with suppress(OSError, TimeoutError):
-        async with asyncio.timeout(_CLOSING_SECONDS):
-            await writer.wait_closed()
-    writer.transport.abort()
-
-
-async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    while data := await reader.read(_CHUNK):
-        writer.write(data)
-        await writer.drain()
 
 
 def _context(proxy: Proxy) -> ssl.SSLContext:
