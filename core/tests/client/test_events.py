@@ -112,6 +112,17 @@ def _size(value):
     return sys.getsizeof(value) + sum(map(_size, parts))
 
 
+def test_what_is_told_later_has_the_time_at_which_it_happened(client, recorder, clock):
+    at = clock.now()
+    clock.advance(90)
+
+    recorder.event(POD, "Normal", "Scheduled", "x", at=at)
+
+    assert recorder.flush()
+    (event,) = client.objects(EVENTS)
+    assert event["firstTimestamp"] == event["lastTimestamp"] == "2030-01-01T00:00:00Z"
+
+
 def test_a_burst_is_written_by_one_thread(client, clock):
     written_by = set()
 

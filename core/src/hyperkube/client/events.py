@@ -12,6 +12,7 @@ import logging
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Mapping
+from datetime import datetime
 from itertools import cycle
 from typing import NamedTuple, TypeVar
 
@@ -110,6 +111,7 @@ class EventRecorder:
         *,
         field_path: str = "",
         annotations: Mapping[str, str] | None = None,
+        at: datetime | None = None,
     ) -> None:
         """Note that something happened to `obj`.
 
@@ -120,11 +122,12 @@ class EventRecorder:
             message: a sentence for people; cut at 1024 bytes.
             field_path: the part of the object, e.g. ``spec.containers{web}``.
             annotations: put on the event.
+            at: when it happened, if not now.
         """
         about = reference(obj) if "metadata" in obj else dict(obj)
         if field_path:
             about["fieldPath"] = field_path
-        event = self._event(about, event_type, reason, message[:MESSAGE_LIMIT], annotations)
+        event = self._event(about, event_type, reason, message[:MESSAGE_LIMIT], annotations, at or self._clock.now())
         with self._condition:
             if len(self._queue) >= QUEUE_LENGTH:
                 self._logger.debug("dropped event %r of %s", reason, about.get("name"))
@@ -147,9 +150,14 @@ class EventRecorder:
             return self._condition.wait_for(lambda: not self._writing, timeout)
 
     def _event(
-        self, about: Object, event_type: str, reason: str, message: str, annotations: Mapping[str, str] | None
+        self,
+        about: Object,
+        event_type: str,
+        reason: str,
+        message: str,
+        annotations: Mapping[str, str] | None,
+        now: datetime,
     ) -> Object:
-        now = self._clock.now()
         meta: Object = {
             "name": f"{about.get('name', '')}.{int(now.timestamp() * 1_000_000) * 1000 + next(self._nanoseconds):x}",
             "namespace": about.get("namespace") or "default",

@@ -91,4 +91,4 @@ def test_of_very_many_a_share_is_told_together(cluster, monkeypatch):
     for number in range(3 * SHARE_AT_ONCE):
         busy.record_scheduled(pod(f"p{number}"), "n1")
 
-    assert [about["name"] for about, _ in busy._take_bound()] == ["p0", "p1", "p2"]
+    assert [about["name"] for about, _, _ in busy._take_bound()] == ["p0", "p1", "p2"]

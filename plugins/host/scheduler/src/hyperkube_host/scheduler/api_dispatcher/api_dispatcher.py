@@ -11,6 +11,8 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Callable
+from datetime import datetime
+from typing import NamedTuple
 
 from hyperkube_host.scheduler.api_dispatcher.conditions import unschedulable_patch
 
@@ -40,6 +42,13 @@ class _Refusal:
     nominated: NodeName | None
 
 
+class _Bound(NamedTuple):
+    about: Object
+    """A reference to the pod."""
+    node: NodeName
+    at: datetime
+
+
 class ApiDispatcher:
     """Writes on one thread, which lives while there is something to write."""
 
@@ -50,7 +59,7 @@ class ApiDispatcher:
         self._recorder = recorder
         self._busy = busy
         self._condition = threading.Condition()
-        self._bound: deque[tuple[Object, NodeName]] = deque()  # a reference each
+        self._bound: deque[_Bound] = deque()
         self._due = 0.0
         self._refused: deque[_Refusal] = deque()
         self._writes: deque[Callable[[], None]] = deque()
@@ -61,11 +70,11 @@ class ApiDispatcher:
 
     def record_scheduled(self, pod: Object, node: NodeName) -> None:
         """Tell that a pod was bound."""
-        about = reference(pod)
+        bound = _Bound(reference(pod), node, self._clock.now())
         with self._condition:
             if not self._bound:
                 self._due = self._clock.monotonic() + PATIENCE_SECONDS
-            self._bound.append((about, node))
+            self._bound.append(bound)
             if not self._writing:
                 self._wake()
 
@@ -119,9 +128,9 @@ class ApiDispatcher:
                 self._tell(refusal)
             for write in writes:
                 self._write(write)
-            for about, node in bound:
+            for about, node, at in bound:
                 name = f"{about.get('namespace', '')}/{about.get('name', '')}"
-                self._recorder.event(about, "Normal", "Scheduled", f"Successfully assigned {name} to {node}")
+                self._recorder.event(about, "Normal", "Scheduled", f"Successfully assigned {name} to {node}", at=at)
             if bound:
                 self._recorder.flush(PATIENCE_SECONDS)
 
@@ -136,7 +145,7 @@ class ApiDispatcher:
     def _is_due(self) -> bool:
         return self._closing or self._clock.monotonic() >= self._due
 
-    def _take_bound(self) -> list[tuple[Object, NodeName]]:
+    def _take_bound(self) -> list[_Bound]:
         count = min(len(self._bound), max(AT_ONCE, len(self._bound) // SHARE_AT_ONCE))
         self._due = self._clock.monotonic() + PATIENCE_SECONDS
         return [self._bound.popleft() for _ in range(count)]
