@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from dataclasses import MISSING
 from functools import cache
 from importlib import import_module
@@ -17,6 +18,7 @@ from hyperkube.command.main import server_command, servers
 from hyperkube.hookspecs.settings import defaults_of
 from hyperkube.plugin.flags import KINDS, plugin_flags, setting_of
 
+OF_1_36 = Path(__file__).with_name("flags_of_1_36.toml")
 SERVERS = tuple(servers())
 COMMANDS = {word: server_command(word) for word in SERVERS}
 FLAGS = [
@@ -47,6 +49,13 @@ def test_no_spelling_means_two_things(word):
     spellings = [name for flag in COMMANDS[word].all_flags() for name in (flag.name, *flag.aliases)]
 
     assert sorted(spellings) == sorted(set(spellings))
+
+
+@pytest.mark.parametrize(("server", "flags"), tomllib.loads(OF_1_36.read_text()).items())
+def test_a_command_line_of_1_36_is_read(server, flags):
+    (command,) = (command for command in COMMANDS.values() if command.name == server)
+
+    assert {*flags} <= {name for flag in command.all_flags() for name in (flag.name, *flag.aliases)}
 
 
 @pytest.mark.parametrize("release", RELEASES)

@@ -48,8 +48,8 @@ class Disks:
 class World(ControllerRig):
     """A bench with claims, volumes, nodes, and a class `fast` whose provisioner is at hand."""
 
-    def __init__(self, claims=(), volumes=(), classes=(), pods=(), disks=None, nodes=("n", "full"), refusals=()):
-        super().__init__(PersistentvolumeBinder)
+    def __init__(self, claims=(), volumes=(), classes=(), pods=(), disks=None, nodes=("n", "full"), refusals=(), **settings):
+        super().__init__(PersistentvolumeBinder, settings=settings)
         self.disks = disks or Disks()
         (binder,) = self.plugins
         binder._installed = frozenset({"example.com/disks"})

@@ -191,6 +191,19 @@ def test_failures_to_make_a_volume_are_told_and_retried():
     assert world.claim()["status"]["phase"] == "Bound"
 
 
+def test_without_dynamic_provisioning_claims_wait_for_a_volume_made_by_hand():
+    classes = [storage_class()]
+    world = World([claim(storage_class="fast")], classes=classes, enable_dynamic_provisioning=False)
+
+    assert world.disks.made == []
+    assert world.events() == []
+
+    world.client.create(PERSISTENT_VOLUMES, volume(storage_class="fast"))
+    world.settle()
+
+    assert world.claim()["status"]["phase"] == "Bound"
+
+
 def test_a_missing_class_is_told():
     world = World([claim(storage_class="fast")])
 

@@ -8,6 +8,7 @@ import ssl
 import pytest
 from hyperkube_lib.serving.exchange import Response
 from hyperkube_lib.serving.secure_port import serve_secure
+from hyperkube_lib.serving.secure_port_flags import FLAGS as DELEGATED
 from hyperkube_testing.peers.ports import free_port
 
 from hyperkube.command.common_flags import SECURE_SERVING, delegated_auth
@@ -19,7 +20,7 @@ OWN = (
     Flag("bind-address", ADDRESS, "127.0.0.1", "an address", section="Own"),
     Flag("secure-port", INT, 0, "a port", section="Own"),
 )
-FLAGS = (*OWN, *SECURE_SERVING, *delegated_auth(tolerant=True))
+FLAGS = (*OWN, *SECURE_SERVING, *delegated_auth(tolerant=True), *DELEGATED)
 
 
 class Hello:

@@ -46,10 +46,10 @@ from hyperkube.machinery.objects import (
     uid_of,
 )
 from hyperkube.machinery.times import parse_time
+from hyperkube.machinery.record import Record
 from hyperkube.plugin import Plugin
 
 GATE = "DRADeviceTaints"
-WORKERS = 8
 _BY_POOL, _SLICES = "device-taint-eviction/pool", "device-taint-eviction/slices"
 _RULE = "rule:"
 
@@ -111,6 +111,12 @@ def _pool_of_slice(each: Object) -> list[str]:
     return [f"{each['spec']['driver']}/{each['spec']['pool']['name']}"]
 
 
+class Settings(Record):
+    """How many pods are looked at at once."""
+
+    concurrent_device_taint_eviction_syncs: int = 10
+
+
 class DeviceTaintEviction(Plugin):
     """Looks at the pods that use a pool of devices when a taint there comes or goes."""
 
@@ -118,8 +124,9 @@ class DeviceTaintEviction(Plugin):
     def controller_build(self) -> Controller:
         """Build the loop: its keys are of pods; it has nothing to do with the gate off."""
         context = self.context
+        workers = self.settings(Settings).concurrent_device_taint_eviction_syncs
         self._loop = ReconcileLoop(
-            context.name, self._sync, clock=context.clock, logger=context.logger, workers=WORKERS
+            context.name, self._sync, clock=context.clock, logger=context.logger, workers=workers
         )
         if not context.gates.get(GATE, True):
             return self._loop

@@ -61,7 +61,9 @@ class PersistentvolumeBinder(Plugin):
         """
         clock = self.context.clock
         self._recorder = EventRecorder(self.client, clock, "persistentvolume-controller")
-        recyclers = recyclers_of(self.settings(Settings))
+        settings = self.settings(Settings)
+        self._provisions = settings.enable_dynamic_provisioning
+        recyclers = recyclers_of(settings)
         self._recycling = Recycling(self.client, self._recorder, clock, recyclers)
         nodes = self.informers.informer(NODES)
         self._provisioning = Provisioning(
@@ -155,6 +157,7 @@ class PersistentvolumeBinder(Plugin):
                 name_of(pod) for pod in pods if not spec_of(pod).get("nodeName") and not is_terminal(pod)
             ),
             installed=self._installed,
+            provisions=self._provisions,
         )
 
     def _claim_of(self, volume: Object) -> Object | None:

@@ -68,6 +68,7 @@ class ClaimWorld:
         node: the node that a pod with the claim was given, or the empty string.
         waiting_pods: the names of the pods with the claim that have no node yet.
         installed: the provisioners that are installed here.
+        provisions: whether volumes are made for claims (``--enable-dynamic-provisioning``).
     """
 
     volumes: Iterable[Object]
@@ -76,6 +77,7 @@ class ClaimWorld:
     node: str = ""
     waiting_pods: tuple[str, ...] = ()
     installed: frozenset[str] = frozenset()
+    provisions: bool = True
 
 
 def decide_claim(claim: Object, world: ClaimWorld) -> list[Step]:
@@ -125,6 +127,8 @@ def _decide_open(claim: Object, world: ClaimWorld, volumes: Iterable[Object]) ->
     name = class_name(claim)
     if not name:
         return [Emit(claim, "Normal", "FailedBinding", _NO_CLASS), *_pending(claim)]
+    if not world.provisions:
+        return []
     if storage_class is None:
         why = f'storageclass.storage.k8s.io "{name}" not found'
         return [Emit(claim, "Warning", "ProvisioningFailed", why)]
@@ -257,6 +261,7 @@ def decide_volume(volume: Object, claim: Object | None, installed: frozenset[str
         volume: the volume.
         claim: the claim that it names, by namespace and name, if there is one.
         installed: the provisioners that are installed here.
+        provisions: whether volumes are made for claims (``--enable-dynamic-provisioning``).
     """
     if (marked := _migrated(volume, (PROVISIONED_BY,), installed)) is not volume:
         return [Update(PERSISTENT_VOLUMES, marked)]

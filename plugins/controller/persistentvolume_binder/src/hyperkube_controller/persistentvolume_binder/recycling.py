@@ -60,8 +60,9 @@ TEMPLATE: Object = {
 
 
 class Settings(Record):
-    """Templates of recycler pods, and for how many seconds such a pod may run: at least, and per Gi."""
+    """Whether volumes are made; templates of recycler pods, and how many seconds they may run: at least, and per Gi."""
 
+    enable_dynamic_provisioning: bool = True
     pv_recycler_pod_template_filepath_hostpath: str = ""
     pv_recycler_minimum_timeout_hostpath: int = 60
     pv_recycler_timeout_increment_hostpath: int = 30

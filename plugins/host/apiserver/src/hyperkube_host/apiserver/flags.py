@@ -1,5 +1,6 @@
 """Options of the API server: Kubernetes 1.36's, and those of the 1.0-1.15 line."""
 
+from hyperkube_lib.component_base.flags import ACCEPTED
 from hyperkube_lib.component_base.flags import FLAGS as COMPONENT_BASE
 
 from hyperkube.command.common_flags import GLOBAL, REQUEST_HEADER, TLS_FILES, TLS_SERVING
@@ -300,24 +301,12 @@ FLAGS = (
             Flag("coordinated-leadership-renew-deadline", DURATION, "10s", "no effect: candidates elect themselves"),
             Flag("coordinated-leadership-retry-period", DURATION, "2s", "no effect: candidates elect themselves"),
             Flag("debug-socket-path", STRING, "", "no effect: profiles are served under /debug/pprof/ alone"),
-            Flag("disable-http2-serving", BOOL, False, "no effect: HTTP/1.1 is spoken"),
-            Flag("emulated-version", LIST, "", "no effect: the API is that of 1.36; gates switch what is new"),
-            Flag("emulation-forward-compatible", BOOL, False, "no effect: no older version is emulated"),
-            Flag("min-compatibility-version", LIST, "", "no effect: no older version is emulated"),
             Flag("runtime-config-emulation-forward-compatible", BOOL, False, "no effect: no older version is emulated"),
             Flag("service-account-signing-endpoint", STRING, "", "no effect: tokens are signed with a key file"),
             Flag("strict-transport-security-directives", LIST, "", "no effect: no such header is sent"),
-            Flag("tls-curve-preferences", LIST, "", "no effect: OpenSSL chooses the curve"),
             Flag("peer-ca-file", STRING, "", "no effect: requests are not passed on to peers"),
-            Flag("allow-metric-labels", MAP, "", "no effect: metrics have all values of their labels"),
-            Flag("allow-metric-labels-manifest", STRING, "", "no effect: metrics have all values of their labels"),
-            Flag("disabled-metrics", LIST, "", "no effect: all metrics are served"),
-            Flag("show-hidden-metrics-for-version", STRING, "", "no effect: no metric is hidden"),
-            Flag("log-json-info-buffer-size", STRING, "0", "no effect: every line is written at once"),
-            Flag("log-json-split-stream", BOOL, False, "no effect: all lines go to standard error"),
-            Flag("log-text-info-buffer-size", STRING, "0", "no effect: every line is written at once"),
-            Flag("log-text-split-stream", BOOL, False, "no effect: all lines go to standard error"),
         ),
+        *ACCEPTED,
     ),
     *COMPONENT_BASE,
     *GLOBAL,

@@ -5,7 +5,7 @@ Source: kubernetes ``staging/src/k8s.io/cloud-provider/options/options.go``.
 
 from hyperkube_lib.controller_manager.flags import manager_flags
 
-from hyperkube.plugin.flags import BOOL, Flag, section, unbuilt
+from hyperkube.plugin.flags import ADDRESS, BOOL, INT, LIST, STRING, Flag, section, unbuilt
 
 FLAGS = manager_flags(
     10258,
@@ -13,6 +13,10 @@ FLAGS = manager_flags(
         "Generic",
         *unbuilt(
             Flag("allow-untagged-cloud", BOOL, False, "no effect: each provider says whether it needs a cluster id"),
+            Flag("webhooks", LIST, "", "no effect: providers have no admission webhooks"),
+            Flag("webhook-bind-address", ADDRESS, "0.0.0.0", "no effect: providers have no admission webhooks"),
+            Flag("webhook-cert-dir", STRING, "", "no effect: providers have no admission webhooks"),
+            Flag("webhook-secure-port", INT, 10260, "no effect: providers have no admission webhooks"),
         ),
     ),
 )

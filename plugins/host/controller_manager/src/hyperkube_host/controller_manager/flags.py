@@ -16,7 +16,13 @@ FLAGS = manager_flags(
             "run the controller horizontalpodautoscaling",
             deprecated="use --controllers=*,-horizontalpodautoscaling",
         ),
-        *unbuilt(Flag("register-retry-count", INT, 10, "no effect: kubelets register their nodes")),
+        *unbuilt(
+            Flag("register-retry-count", INT, 10, "no effect: kubelets register their nodes"),
+            Flag("allow-untagged-cloud", BOOL, False, "no effect: a cloud without a cluster id is the provider's affair"),
+            Flag("enable-leader-migration", BOOL, False, "no effect: each manager has one lock for all its controllers"),
+            Flag("leader-migration-config", STRING, "", "no effect: each manager has one lock for all its controllers"),
+            Flag("concurrent-resource-claim-syncs", INT, 10, "no effect: claims are synced one after another"),
+        ),
     ),
     section(
         "Volumes",

@@ -1,5 +1,6 @@
 """Options of the kubelet: Kubernetes 1.36's, and those of the 1.0-1.15 line."""
 
+from hyperkube_host.kubelet.accepted_flags import ACCEPTED
 from hyperkube_host.kubelet.container_manager_flags import FLAGS as CONTAINER_MANAGER
 from hyperkube_host.kubelet.thresholds import DEFAULT_THRESHOLDS
 from hyperkube_lib.component_base.flags import FLAGS as COMPONENT_BASE
@@ -118,6 +119,7 @@ FLAGS = (
             "",
             "sysctls that pods may have beside the safe ones; NAME or PREFIX*",
         ),
+        Flag("seccomp-default", BOOL, False, "containers that name no seccomp profile get RuntimeDefault"),
         Flag("resolv-conf", STRING, "/etc/resolv.conf", "resolver file that pods inherit"),
         Flag("root-dir", STRING, "/var/lib/kubelet", "folder for pods and volumes"),
         Flag("pod-logs-dir", STRING, "", "folder of the pods' logs; logs below --root-dir unless given"),
@@ -228,6 +230,7 @@ FLAGS = (
         Flag("authorization-webhook-cache-unauthorized-ttl", DURATION, "30s", "how long a no of Webhook is kept"),
     ),
     *API_CLIENT,
+    *section("Accepted from Kubernetes' command lines", *ACCEPTED),
     *DEBUGGING,
     *COMPONENT_BASE,
     *GLOBAL,

@@ -1,6 +1,8 @@
 """Options of the scheduler: Kubernetes 1.36's, and those of the 1.0-1.22 line."""
 
+from hyperkube_lib.component_base.flags import ACCEPTED
 from hyperkube_lib.component_base.flags import FLAGS as COMPONENT_BASE
+from hyperkube_lib.serving.secure_port_flags import FLAGS as DELEGATED
 
 from hyperkube.command.common_flags import (
     API_CLIENT,
@@ -50,6 +52,8 @@ FLAGS = (
         Flag("port", INT, 0, "HTTP port for health and metrics; 0 for none", deprecated="use --secure-port"),
     ),
     *delegated_auth(tolerant=True),
+    *DELEGATED,
+    *section("Accepted from Kubernetes' command lines", *ACCEPTED),
     *API_CLIENT,
     *LEADER_ELECTION,
     *PROFILING,

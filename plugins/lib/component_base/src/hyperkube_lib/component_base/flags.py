@@ -1,6 +1,6 @@
 """The flags that every server has for how it begins; `hyperkube_lib.component_base.start.begin` reads them."""
 
-from hyperkube.plugin.flags import BOOL, DURATION, INT, MAP, STRING, Flag, section
+from hyperkube.plugin.flags import BOOL, DURATION, INT, LIST, MAP, STRING, Flag, section, unbuilt
 
 FLAGS = (
     *section("Generic", Flag("compat", STRING, "", "1.0 or 1.5: the ports and modes of that release as defaults")),
@@ -23,5 +23,24 @@ FLAGS = (
             "no effect: every line is written at once",
             accepted=True,
         ),
+        *unbuilt(
+            Flag("log-json-info-buffer-size", STRING, "0", "no effect: every line is written at once"),
+            Flag("log-json-split-stream", BOOL, False, "no effect: all lines go to standard error"),
+            Flag("log-text-info-buffer-size", STRING, "0", "no effect: every line is written at once"),
+            Flag("log-text-split-stream", BOOL, False, "no effect: all lines go to standard error"),
+        ),
     ),
 )
+
+ACCEPTED = unbuilt(
+    Flag("disable-http2-serving", BOOL, False, "no effect: HTTP/1.1 is spoken"),
+    Flag("tls-curve-preferences", LIST, "", "no effect: OpenSSL chooses the curve"),
+    Flag("emulated-version", LIST, "", "no effect: the API is that of 1.36; gates switch what is new"),
+    Flag("emulation-forward-compatible", BOOL, False, "no effect: no older version is emulated"),
+    Flag("min-compatibility-version", LIST, "", "no effect: no older version is emulated"),
+    Flag("allow-metric-labels", MAP, "", "no effect: metrics have all values of their labels"),
+    Flag("allow-metric-labels-manifest", STRING, "", "no effect: metrics have all values of their labels"),
+    Flag("disabled-metrics", LIST, "", "no effect: all metrics are served"),
+    Flag("show-hidden-metrics-for-version", STRING, "", "no effect: no metric is hidden"),
+)
+"""What command lines of Kubernetes 1.36's control plane carry along: taken with a warning."""

@@ -5,7 +5,9 @@ Sources: kubernetes ``staging/src/k8s.io/controller-manager/options``, ``staging
 
 from collections.abc import Sequence
 
+from hyperkube_lib.component_base.flags import ACCEPTED
 from hyperkube_lib.component_base.flags import FLAGS as COMPONENT_BASE
+from hyperkube_lib.serving.secure_port_flags import FLAGS as DELEGATED
 
 from hyperkube.command.common_flags import (
     API_CLIENT,
@@ -52,6 +54,8 @@ def manager_flags(secure_port: int, *own: Sequence[Flag]) -> tuple[Flag, ...]:
             Flag("port", INT, 0, "HTTP port for health and metrics; 0 for none", deprecated="use --secure-port"),
         ),
         *delegated_auth(tolerant=False),
+        *DELEGATED,
+        *section("Accepted from Kubernetes' command lines", *ACCEPTED),
         *API_CLIENT,
         *LEADER_ELECTION,
         *PROFILING,

@@ -65,9 +65,18 @@ def serve_secure(life: Lifecycle, values: Mapping[str, Any], name: str, handler:
     believed = _believed(life, values, reviewer, clock, Path(folder.name))
     access = DelegatedAccess(
         DelegatedAuthentication(
-            clock, reviewer, client_ca_file=believed.client_ca_file, front_proxy=believed.front_proxy
+            clock,
+            reviewer,
+            client_ca_file=believed.client_ca_file,
+            front_proxy=believed.front_proxy,
+            token_seconds=values["authentication-token-webhook-cache-ttl"],
         ),
-        DelegatedAuthorization(clock, _client(values["authorization-kubeconfig"], name)),
+        DelegatedAuthorization(
+            clock,
+            _client(values["authorization-kubeconfig"], name),
+            allowed_seconds=values["authorization-webhook-cache-authorized-ttl"],
+            denied_seconds=values["authorization-webhook-cache-unauthorized-ttl"],
+        ),
         open_paths=values["authorization-always-allow-paths"],
     )
     tls = TlsFiles(
@@ -124,6 +133,7 @@ def _front_proxy(values: Mapping[str, Any]) -> FrontProxy | None:
         values["requestheader-client-ca-file"],
         allowed_names=values["requestheader-allowed-names"],
         username_headers=values["requestheader-username-headers"],
+        uid_headers=values["requestheader-uid-headers"],
         group_headers=values["requestheader-group-headers"],
         extra_headers_prefix=values["requestheader-extra-headers-prefix"],
     )

@@ -100,7 +100,11 @@ def build_runtime_manager(given: RuntimeManagerInputs) -> RuntimeManager:
         node_ips=given.host_ips,
         allocatable=lambda: (given.node.node().get("status") or {}).get("allocatable") or {},
         resolver_file=_resolver(dns, runtime),
-        containers=ContainerSettings(resources=resources, seccomp_root=options.root / "seccomp"),
+        containers=ContainerSettings(
+            resources=resources,
+            seccomp_root=options.root / "seccomp",
+            seccomp_default=options.values["seccomp-default"],
+        ),
         cluster_domain=options.cluster_domain,
         container_manager=given.container_manager,
         sub_paths=given.sub_paths,
