@@ -89,7 +89,8 @@ def usage() -> str:
     lines += [row("version", "print the version"), "", "Flags:", ""]
     lines += [row("--make-symlinks", "make a link to hyperkube for each server in the current folder")]
     lines += [row("--version", "print the version and exit"), row("-h, --help", "print this help and exit")]
-    lines += ["", "Example:", *_examples()]
+    example = next((f"hyperkube {word} --help" for word in (*commands(), *servers())), "hyperkube version")
+    lines += ["", "Example:", f"  {example}"]
     return "\n".join(lines)
 
 
@@ -99,11 +100,6 @@ def _short_help(word: str) -> str:
     except PluginLoadFailed as error:
         return f"(cannot be loaded: {' '.join(str(error).split())})"
     return command.get_short_help_str(limit=100)
-
-
-def _examples() -> list[str]:
-    first = [f"  hyperkube {word} --help" for word in (*commands(), *servers())]
-    return first[:1] or ["  hyperkube version"]
 
 
 def run(program: str, args: Sequence[str]) -> None:

@@ -48,7 +48,9 @@ class Disks:
 class World(ControllerRig):
     """A bench with claims, volumes, nodes, and a class `fast` whose provisioner is at hand."""
 
-    def __init__(self, claims=(), volumes=(), classes=(), pods=(), disks=None, nodes=("n", "full"), refusals=(), **settings):
+    def __init__(
+        self, claims=(), volumes=(), classes=(), pods=(), disks=None, nodes=("n", "full"), refusals=(), **settings
+    ):
         super().__init__(PersistentvolumeBinder, settings=settings)
         self.disks = disks or Disks()
         (binder,) = self.plugins

@@ -7,7 +7,7 @@ import pytest
 from hyperkube_controller.persistentvolume_binder import PersistentvolumeBinder
 from hyperkube_controller.persistentvolume_binder.decision import decide_volume
 
-from hyperkube.kinds.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, PODS, STORAGE_CLASSES
+from hyperkube.kinds.resources import EVENTS, PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, PODS, STORAGE_CLASSES
 from hyperkube.testing.contracts.controller import ControllerContract
 
 _spec = importlib.util.spec_from_file_location("binder_world", Path(__file__).with_name("binder_world.py"))
@@ -196,7 +196,7 @@ def test_without_dynamic_provisioning_claims_wait_for_a_volume_made_by_hand():
     world = World([claim(storage_class="fast")], classes=classes, enable_dynamic_provisioning=False)
 
     assert world.disks.made == []
-    assert world.events() == []
+    assert world.client.objects(EVENTS) == []
 
     world.client.create(PERSISTENT_VOLUMES, volume(storage_class="fast"))
     world.settle()

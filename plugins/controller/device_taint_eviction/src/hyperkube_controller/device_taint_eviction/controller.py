@@ -45,8 +45,8 @@ from hyperkube.machinery.objects import (
     split_key,
     uid_of,
 )
-from hyperkube.machinery.times import parse_time
 from hyperkube.machinery.record import Record
+from hyperkube.machinery.times import parse_time
 from hyperkube.plugin import Plugin
 
 GATE = "DRADeviceTaints"

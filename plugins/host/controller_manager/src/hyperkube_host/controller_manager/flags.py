@@ -18,8 +18,12 @@ FLAGS = manager_flags(
         ),
         *unbuilt(
             Flag("register-retry-count", INT, 10, "no effect: kubelets register their nodes"),
-            Flag("allow-untagged-cloud", BOOL, False, "no effect: a cloud without a cluster id is the provider's affair"),
-            Flag("enable-leader-migration", BOOL, False, "no effect: each manager has one lock for all its controllers"),
+            Flag(
+                "allow-untagged-cloud", BOOL, False, "no effect: a cloud without a cluster id is the provider's affair"
+            ),
+            Flag(
+                "enable-leader-migration", BOOL, False, "no effect: each manager has one lock for all its controllers"
+            ),
             Flag("leader-migration-config", STRING, "", "no effect: each manager has one lock for all its controllers"),
             Flag("concurrent-resource-claim-syncs", INT, 10, "no effect: claims are synced one after another"),
         ),

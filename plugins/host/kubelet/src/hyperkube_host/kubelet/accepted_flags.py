@@ -16,7 +16,9 @@ ACCEPTED = unbuilt(
     Flag("max-open-files", INT, 1000000, "no effect: the limit is what the service manager gives"),
     Flag("protect-kernel-defaults", BOOL, False, "no effect: the kernel's settings are left as they are"),
     Flag("tls-curve-preferences", LIST, "", "no effect: OpenSSL chooses the curve"),
-    Flag("volume-stats-agg-period", DURATION, "1m0s", "no effect: volumes are measured when their figures are asked for"),
+    Flag(
+        "volume-stats-agg-period", DURATION, "1m0s", "no effect: volumes are measured when their figures are asked for"
+    ),
     Flag("experimental-allocatable-ignore-eviction", BOOL, False, "no effect: thresholds are reserved"),
     Flag("application-metrics-count-limit", INT, 100, _CADVISOR),
     Flag("boot-id-file", STRING, "/proc/sys/kernel/random/boot_id", _CADVISOR),

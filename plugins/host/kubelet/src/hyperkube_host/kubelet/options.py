@@ -124,6 +124,7 @@ class PodOptions(Record):
     cluster_domain: str
     resolv_conf: Path | None
     allowed_sysctls: tuple[str, ...]
+    seccomp_default: bool
     unprivileged_port_offset: int
     sync_seconds: float
     change_detection: str
@@ -150,6 +151,7 @@ class PodOptions(Record):
             cluster_domain=values["cluster-domain"],
             resolv_conf=Path(values["resolv-conf"]) if values["resolv-conf"] else None,
             allowed_sysctls=values["allowed-unsafe-sysctls"],
+            seccomp_default=values["seccomp-default"],
             unprivileged_port_offset=values["unprivileged-port-offset"],
             sync_seconds=values["sync-frequency"],
             change_detection=values["config-map-and-secret-change-detection-strategy"],

@@ -103,7 +103,7 @@ def build_runtime_manager(given: RuntimeManagerInputs) -> RuntimeManager:
         containers=ContainerSettings(
             resources=resources,
             seccomp_root=options.root / "seccomp",
-            seccomp_default=options.values["seccomp-default"],
+            seccomp_default=options.seccomp_default,
         ),
         cluster_domain=options.cluster_domain,
         container_manager=given.container_manager,
