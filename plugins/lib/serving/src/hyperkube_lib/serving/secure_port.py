@@ -24,6 +24,7 @@ from hyperkube.machinery.errors import UsageError
 
 if TYPE_CHECKING:
     from hyperkube_lib.client_certificates import FrontProxy
+    from hyperkube_lib.serving.delegated_access import DelegatedAccess
     from hyperkube_lib.serving.exchange import Handler
 
 _log = logging.getLogger("hyperkube.serving")
@@ -43,9 +44,7 @@ def serve_secure(life: Lifecycle, values: Mapping[str, Any], name: str, handler:
     """
     if not values["secure-port"]:
         return
-    from hyperkube_lib.serving.delegated_access import DelegatedAccess, Guarded
-    from hyperkube_lib.serving.delegated_authentication import DelegatedAuthentication
-    from hyperkube_lib.serving.delegated_authorization import DelegatedAuthorization
+    from hyperkube_lib.serving.delegated_access import Guarded
     from hyperkube_lib.serving.edge import Edge
     from hyperkube_lib.serving.tls import TlsFiles, openssl_ciphers
 
@@ -63,22 +62,7 @@ def serve_secure(life: Lifecycle, values: Mapping[str, Any], name: str, handler:
     )
     reviewer = _client(values["authentication-kubeconfig"], name)
     believed = _believed(life, values, reviewer, clock, Path(folder.name))
-    access = DelegatedAccess(
-        DelegatedAuthentication(
-            clock,
-            reviewer,
-            client_ca_file=believed.client_ca_file,
-            front_proxy=believed.front_proxy,
-            token_seconds=values["authentication-token-webhook-cache-ttl"],
-        ),
-        DelegatedAuthorization(
-            clock,
-            _client(values["authorization-kubeconfig"], name),
-            allowed_seconds=values["authorization-webhook-cache-authorized-ttl"],
-            denied_seconds=values["authorization-webhook-cache-unauthorized-ttl"],
-        ),
-        open_paths=values["authorization-always-allow-paths"],
-    )
+    access = _access(values, believed, reviewer, _client(values["authorization-kubeconfig"], name), clock)
     tls = TlsFiles(
         cert_file=cert_file,
         key_file=key_file,
@@ -101,6 +85,34 @@ class _Believed(NamedTuple):
     client_ca_file: str
     request_header_ca_file: str
     front_proxy: FrontProxy | PublishedFrontProxy | None
+
+
+def _access(
+    values: Mapping[str, Any],
+    believed: _Believed,
+    authenticator: Client | None,
+    authorizer: Client | None,
+    clock: Clock,
+) -> DelegatedAccess:
+    """Return who tells clients apart and says what they may, asking the API server with the clients given."""
+    from hyperkube_lib.serving.delegated_access import DelegatedAccess
+    from hyperkube_lib.serving.delegated_authentication import DelegatedAuthentication
+    from hyperkube_lib.serving.delegated_authorization import DelegatedAuthorization
+
+    authentication = DelegatedAuthentication(
+        clock,
+        authenticator,
+        client_ca_file=believed.client_ca_file,
+        front_proxy=believed.front_proxy,
+        token_seconds=values["authentication-token-webhook-cache-ttl"],
+    )
+    authorization = DelegatedAuthorization(
+        clock,
+        authorizer,
+        allowed_seconds=values["authorization-webhook-cache-authorized-ttl"],
+        denied_seconds=values["authorization-webhook-cache-unauthorized-ttl"],
+    )
+    return DelegatedAccess(authentication, authorization, open_paths=values["authorization-always-allow-paths"])
 
 
 def _believed(
