@@ -7,6 +7,7 @@ import struct
 import sys
 import threading
 import time
+import zlib
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -17,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from hostile_client import ADMIN, LONGEST_WAIT, Hostile, Stopwatch, World, request
 from hyperkube_lib.serving.edge import Edge
 from hyperkube_lib.serving.exchange import ExecUpgrade, Response
+from hyperkube_lib.serving.spdy import DICTIONARY
 
 from hyperkube.testing.waiting import eventually
 
@@ -190,6 +192,17 @@ def control(kind, payload):
     return struct.pack(">HHI", 0x8003, kind, len(payload)) + payload
 
 
+def streams(kind, headers, count):
+    """Return as many frames with headers as the peer reads, one stream each: 1 opens it, 8 adds headers to it."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, zlib.MAX_WBITS, 8, zlib.Z_DEFAULT_STRATEGY, DICTIONARY)
+    texts = b"".join(struct.pack(">I", len(text)) + text for pair in headers for text in pair)
+    frames = []
+    for number in range(1, 2 * count, 2):
+        block = packer.compress(struct.pack(">I", len(headers)) + texts) + packer.flush(zlib.Z_SYNC_FLUSH)
+        frames.append(control(kind, struct.pack(">I", number) + bytes(6 if kind == 1 else 0) + block))
+    return b"".join(frames)
+
+
 SPDY = {
     "pings": control(6, b"\0\0\0\1") * 100_000,
     "data for no stream": struct.pack(">II", 99, 1) + b"x",
@@ -199,6 +212,10 @@ SPDY = {
     "window updates": control(9, struct.pack(">II", 0, 1)) * 100_000,
 }
 SPDY["data for no stream"] *= 150_000
+SPDY |= {
+    "empty headers": streams(8, [(b"", b"")] * 8_000, 300),
+    "streams of unknown types": streams(1, [(b"streamtype", b"x")], 50_000),
+}
 
 
 @pytest.mark.parametrize("name", SPDY)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import threading
 
 import pytest
+from hyperkube_lib.serving import spdy_session, spdy_streams
 from hyperkube_lib.serving.exchange import PortForwardUpgrade
-from hyperkube_lib.serving.spdy import Data, Reset, SpdyCodec, SynReply, SynStream
+from hyperkube_lib.serving.spdy import REFUSED_STREAM, Data, Reset, SpdyCodec, SynReply, SynStream
 
 
 def echo(streams):
@@ -110,8 +111,9 @@ def test_a_failure_goes_out_on_the_error_stream(peer):
     assert peer.next(Data) == Data(1, b"connection refused")
 
 
-def test_a_port_that_is_none_is_reset(peer):
-    peer.open(1, 0, 0)
+@pytest.mark.parametrize("port", ["0", "65536", "8" * 5000, "\u0668", ""], ids=["0", "65536", "long", "other", "none"])
+def test_a_port_that_is_none_is_reset(peer, port):
+    peer.open(1, port, 0)
 
     assert peer.next(Reset).stream == 1
 
@@ -121,6 +123,27 @@ def test_streams_without_request_id_are_paired_by_number(peer):
     peer.send(Data(3, b"old"))
 
     assert peer.next(Data) == Data(3, b"80:old")
+
+
+def test_of_two_streams_for_one_thing_the_second_is_reset(peer):
+    peer.send(*(SynStream(number, {"streamtype": "error", "port": "80", "requestid": "1"}) for number in (1, 3)))
+
+    assert peer.next(Reset).stream == 3
+
+
+def test_more_streams_than_a_client_may_have_open_are_refused(peer, monkeypatch):
+    monkeypatch.setattr(spdy_session, "MOST_STREAMS", 4)
+    for number in range(3):
+        peer.open(1 + 4 * number, 80, number)
+
+    assert [peer.next(Reset) for _ in range(2)] == [Reset(9, REFUSED_STREAM), Reset(11, REFUSED_STREAM)]
+
+
+def test_a_stream_whose_other_half_does_not_come_is_reset(peer, monkeypatch):
+    monkeypatch.setattr(spdy_streams, "STREAMS_TIMEOUT", 0.01)
+    peer.send(SynStream(1, {"streamtype": "error", "port": "80", "requestid": "1"}))
+
+    assert peer.next(Reset).stream == 1
 
 
 def test_two_megabytes_come_back_whole(peer):
@@ -145,11 +168,25 @@ def test_websocket_channels_begin_with_the_port(forward_edge, ws):
     assert client.recv() == b"\x0080:hi"
 
 
-def test_websocket_channels_need_ports(forward_edge, connect):
+@pytest.mark.parametrize(
+    ("query", "why"),
+    [
+        ("", "query parameter 'port' is required"),
+        ("?port=" + "1," * 200 + "1", "201 ports are more than 128, for which there are channels"),
+    ],
+    ids=["none", "too many"],
+)
+def test_websocket_channels_need_ports(forward_edge, connect, query, why):
     client = connect(forward_edge)
-    client.upgrade("/forward", "v4.channel.k8s.io")
+    client.upgrade(f"/forward{query}", "v4.channel.k8s.io")
 
-    assert client.answer()[::2] == (400, b"query parameter 'port' is required\n")
+    assert client.answer()[::2] == (400, f"{why}\n".encode())
+
+
+def test_in_text_a_channel_is_one_character(forward_edge, ws):
+    client = ws(forward_edge, "/forward?port=1,2,3,4,5,6", "v4.base64.channel.k8s.io")
+
+    assert [client.recv()[0] for _ in range(12)] == list("0123456789:;")
 
 
 def test_accept_ends_when_the_client_goes_away(toy, edge, connect):

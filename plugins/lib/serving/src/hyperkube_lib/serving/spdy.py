@@ -23,7 +23,8 @@ LONGEST_DATA = 32 * 1024
 
 _FIN = 0x01
 _CONTROL = 0x8003_0000
-_LONGEST_HEADERS = 64 * 1024
+_LONGEST_HEADERS, _MOST_HEADERS = 16 * 1024, 100
+"""Of one frame: a hundred bytes of it may hold thousands of empty headers. Clients send three short ones."""
 
 
 _WORDS = (
@@ -192,7 +193,10 @@ class SpdyCodec:
             raise SpdyBroken(f"headers longer than {_LONGEST_HEADERS} bytes")
         headers: dict[str, str] = {}
         position = 4
-        for _ in range(struct.unpack_from(">I", plain)[0]):
+        count = struct.unpack_from(">I", plain)[0]
+        if count > _MOST_HEADERS:
+            raise SpdyBroken(f"more than {_MOST_HEADERS} headers")
+        for _ in range(count):
             name, position = _text(plain, position)
             value, position = _text(plain, position)
             headers[name.lower()] = value.replace("\0", ", ")

@@ -16,6 +16,7 @@ from hyperkube_lib.serving.service import Service
 from hyperkube_lib.serving.spdy import (
     INITIAL_WINDOW,
     LONGEST_DATA,
+    REFUSED_STREAM,
     SETTING_INITIAL_WINDOW,
     Data,
     Frame,
@@ -30,6 +31,10 @@ from hyperkube_lib.serving.spdy import (
     WindowUpdate,
 )
 from hyperkube_lib.serving.upgraded import FRAMES_PER_TURN, ByteLink
+
+
+MOST_STREAMS = 4096
+"""That a client may have open at once: a forwarded connection has two."""
 
 
 class SpdyStream:
@@ -262,6 +267,9 @@ class SpdySession:
             self._reply(Reset(frame.stream, 1))
             return
         self._last = frame.stream
+        if len(self._streams) >= MOST_STREAMS:
+            self._reply(Reset(frame.stream, REFUSED_STREAM))
+            return
         stream = SpdyStream(self, frame.stream, frame.headers)
         self._streams[frame.stream] = stream
         self._reply(SynReply(frame.stream))
@@ -313,7 +321,7 @@ class SpdySession:
         self._peer_grants = True
         if frame.stream == 0:
             self._window += frame.delta
-            for stream in list(self._streams.values()):
+            for stream in [each for each in self._streams.values() if each.pending]:
                 self._flush(stream)
             return
         granted = self._streams.get(frame.stream)

@@ -8,6 +8,7 @@ and the kubelet's ``pkg/cri/streaming/remotecommand`` and ``.../portforward``.
 from __future__ import annotations
 
 import queue
+import re
 from collections.abc import Callable
 
 from hyperkube_lib.serving.exchange import ExecUpgrade, ForwardedConnection
@@ -21,6 +22,7 @@ FORWARD_PROTOCOL = "portforward.k8s.io"
 STREAMS_TIMEOUT = 30.0
 """Seconds within which a client must open the streams it has asked for."""
 
+_PORT = re.compile("[0-9]{1,5}")
 _NUMBERS = {"stdin": 0, "stdout": 1, "stderr": 2, "error": 3, "resize": 4}
 
 
@@ -118,6 +120,7 @@ class SpdyPortStreams:
     """`PortStreams` over pairs of SPDY streams."""
 
     def __init__(self, link: ByteLink, service: Service) -> None:
+        self._service = service
         self._arrived: queue.SimpleQueue[ForwardedConnection | None] = queue.SimpleQueue()
         self._halves: dict[str, dict[str, SpdyStream]] = {}
         self.session = SpdySession(link, service, opened=self._opened, ended=lambda: self._arrived.put(None))
@@ -132,14 +135,27 @@ class SpdyPortStreams:
 
     def _opened(self, stream: SpdyStream) -> None:
         kind, port = stream.headers.get("streamtype", ""), stream.headers.get("port", "")
-        if kind not in {"data", "error"} or not port.isdecimal() or not 0 < int(port) < 65536:
+        if kind not in {"data", "error"} or not _PORT.fullmatch(port) or not 0 < int(port) < 65536:
             self.session.reset_stream(stream)
             return
         # clients older than the request id open the error stream first and the data stream right after it
         fallback = str(stream.number if kind == "error" else stream.number - 2)
         request = stream.headers.get("requestid", fallback)
-        halves = self._halves.setdefault(request, {})
+        if request not in self._halves:
+            self._halves[request] = {}
+            self._service.loop.asyncio.call_later(STREAMS_TIMEOUT, self._give_up, request, self._halves[request])
+        halves = self._halves[request]
+        if kind in halves:
+            self.session.reset_stream(stream)
+            return
         halves[kind] = stream
         if len(halves) == 2:
             del self._halves[request]
             self._arrived.put(SpdyForward(int(port), halves["data"], halves["error"]))
+
+    def _give_up(self, request: str, halves: dict[str, SpdyStream]) -> None:
+        """Wait no longer for the other stream of a connection."""
+        if self._halves.get(request) is halves:
+            del self._halves[request]
+            for stream in halves.values():
+                self.session.reset_stream(stream)

@@ -14,6 +14,8 @@ from hyperkube_lib.serving.exchange import ForwardedConnection, HttpRequest
 from hyperkube_lib.serving.flow import Inbox
 from hyperkube_lib.serving.websocket import WebSocket
 
+MOST_PORTS = 128
+"""Of one connection: the number of a channel is one byte, and each port has two."""
 FORWARD_PROTOCOLS = ("v4.channel.k8s.io", "v4.base64.channel.k8s.io")
 
 
@@ -21,10 +23,12 @@ def requested_ports(request: HttpRequest) -> list[int]:
     """Return the ports in the query (``port`` or ``ports``, repeated or joined by commas).
 
     Raises:
-        ValueError: one is no port number, or there is none.
+        ValueError: one is no port number, or there is none, or more than have channels.
     """
     query = request.query()
     texts = [text for name in ("port", "ports") for value in query.get(name, []) for text in value.split(",")]
+    if len(texts) > MOST_PORTS:
+        raise ValueError(f"{len(texts)} ports are more than {MOST_PORTS}, for which there are channels")
     ports = [int(text) for text in texts]
     if not ports:
         raise ValueError("query parameter 'port' is required")
@@ -123,7 +127,7 @@ class WebSocketPortStreams:
 
     def _send(self, channel: int, data: bytes) -> None:
         if self._text:
-            self._socket.send_text(f"{channel}{base64.b64encode(data).decode()}")
+            self._socket.send_text(f"{chr(ord('0') + channel)}{base64.b64encode(data).decode()}")
         else:
             self._socket.send(bytes((channel,)) + data)
 
