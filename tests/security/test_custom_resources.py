@@ -24,6 +24,10 @@ SPEC = {
         "items": {"type": "object", "required": ["key"], "properties": {"key": TEXT, "value": TEXT}},
     },
     "plain": {"type": "array", "items": {"type": "object", "properties": {"key": TEXT, "value": TEXT}}},
+    "deep": {
+        "type": "object",
+        "additionalProperties": {"type": "array", "items": {"type": "object", "properties": {"key": TEXT}}},
+    },
     "set": {"type": "array", "x-kubernetes-list-type": "set", "items": TEXT},
 }
 
@@ -63,7 +67,7 @@ def items(of):
     return list(keys) if of == "set" else [{"key": key, "value": "v"} for key in keys]
 
 
-@pytest.mark.parametrize("of", sorted(SPEC))
+@pytest.mark.parametrize("of", ["map", "plain", "set"])
 def test_a_change_beside_a_list_compares_each_item_once(hostile, boxes, of):
     made, answer = hostile.ask("POST", boxes, box(of, **{of: items(of)}))
     assert made == 201, answer
@@ -80,6 +84,27 @@ def test_a_list_that_is_a_map_is_applied_again_at_the_cost_of_its_items(hostile,
     for wanted in (201, 200):
         status, answer = quickly(lambda: hostile.ask("PATCH", path, applied, APPLY))
         assert status == wanted, answer
+
+
+@pytest.mark.parametrize("wrong", ["unknown", "duplicate", "type"])
+def test_what_lies_below_a_long_key_costs_no_more_than_elsewhere(hostile, boxes, wrong):
+    odd = {"unknown": '{"x":1}', "duplicate": '{"key":"a","key":"b"}', "type": "1"}[wrong]
+    below = ",".join(['{"key":"a"}'] * 8_000 + [odd] * 2_000)
+    body = f'{{"apiVersion":"lists.example.com/v1","kind":"Box","metadata":{{"name":"deep"}},"spec":{{"deep":{{"{"k" * 700_000}":[{below}]}}}}}}'.encode()
+
+    status, answer = quickly(lambda: hostile.ask("POST", f"{boxes}?fieldValidation=Strict", body))
+
+    assert status == 422 if wrong == "type" else 400, answer
+    assert len(answer["message"]) < 8_000_000
+
+
+def test_an_applied_list_is_refused_with_a_thousand_errors(hostile, boxes):
+    applied = box("deep", deep={"k" * 1_000: [{"key": "a"}] * 8_000 + [{"x": 1}] * 8_000})
+
+    status, answer = quickly(lambda: hostile.ask("PATCH", f"{boxes}/deep?fieldManager=me", applied, APPLY))
+
+    assert status == 500, (answer["message"][:150], answer["message"][-300:])
+    assert answer["message"].count("field not declared in schema") == 1000
 
 
 def test_enumerations_of_anything_leave_the_description_of_a_group_readable(hostile):

@@ -18,6 +18,7 @@ CRONS = "/apis/batch/v1/namespaces/a/cronjobs"
 CSRS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/a/leases"
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
+MERGE = "application/merge-patch+json"
 JSON_PATCH, STRATEGIC = "application/json-patch+json", "application/strategic-merge-patch+json"
 YAML = "application/yaml"
 
@@ -84,6 +85,16 @@ class TestStrictDecoding:
         assert len(answer["details"]["causes"]) == 1000
         assert answer["message"].endswith(" more")
         assert len(json.dumps(answer)) < 1_000_000
+
+    @pytest.mark.parametrize(
+        "below", ["[" + "1," * 30_000 + "1]", '{"a":1' + ',"b":2' * 30_000 + "}"], ids=["list", "object"]
+    )
+    def test_what_lies_below_a_long_name_costs_no_more_than_elsewhere(self, hostile, below):
+        body = f'{{"{"k" * 1_000_000}":{below},"a":1,"a":2}}'.encode()
+
+        answer = quickly(lambda: hostile.ask("PATCH", f"{MAPS}/target", body, MERGE))
+
+        assert answer[0] == 200
 
     def test_an_error_that_shows_a_whole_list_is_not_told_for_each_item(self, hostile):
         scopes = [f"s{number}" for number in range(10_000)]

@@ -15,6 +15,9 @@ from hyperkube.machinery.objects import Object
 
 T = TypeVar("T")
 
+LONGEST_PATH = 4096
+"""Characters of a path that are told: a name may have a megabyte, and each item below it has a path of its own."""
+
 
 class Path(str):
     """A place in an object: ``spec.containers[0].name``; the empty path is the object itself."""
@@ -23,15 +26,15 @@ class Path(str):
 
     def child(self, *names: str) -> Path:
         """Return the path of a member, or of a member of a member."""
-        return Path(".".join(([str(self)] if self else []) + list(names)))
+        return Path(".".join(([str(self)] if self else []) + list(names))[:LONGEST_PATH])
 
     def index(self, index: int) -> Path:  # type: ignore[override]  # upstream's word; a path has no search
         """Return the path of a list item."""
-        return Path(f"{self}[{index}]")
+        return Path(f"{self}[{index}]"[:LONGEST_PATH])
 
     def key(self, key: str) -> Path:
         """Return the path of a map entry."""
-        return Path(f"{self}[{key}]")
+        return Path(f"{self}[{key}]"[:LONGEST_PATH])
 
 
 ROOT = Path("")

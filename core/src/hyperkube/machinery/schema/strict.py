@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from hyperkube.machinery.field import LONGEST_PATH
 from hyperkube.machinery.schema.fields import KubeField, List, Map, Struct
 from hyperkube.machinery.schema.structs import members
 
@@ -52,7 +53,7 @@ def _struct(schema: type[KubeSchema], value: Any, path: str, found: dict[str, No
     fields = members(schema)
     met: set[str] = set()
     for name, item in _pairs(value):
-        where = f"{path}.{name}" if path else name
+        where = (f"{path}.{name}" if path else name)[:LONGEST_PATH]
         field = fields.get(name)
         if field is None:
             note(found, f'unknown field "{where}"')
@@ -75,11 +76,12 @@ def _value(field: KubeField, value: Any, path: str, found: dict[str, None]) -> N
         _struct(field.schema(), value, path, found)
     elif isinstance(field, List) and isinstance(value, list):
         for index, item in enumerate(value):
-            _value(field.items, item, f"{path}[{index}]", found)
+            _value(field.items, item, f"{path}[{index}]"[:LONGEST_PATH], found)
     elif isinstance(field, Map):
         met: set[str] = set()
         for key, item in _pairs(value):
+            where = f"{path}.{key}"[:LONGEST_PATH]
             if key in met:
-                note(found, f'duplicate field "{path}.{key}"')
+                note(found, f'duplicate field "{where}"')
             met.add(key)
-            _value(field.items, item, f"{path}.{key}", found)
+            _value(field.items, item, where, found)

@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 from hyperkube_lib.serving.json_syntax import syntax_error
 
+from hyperkube.machinery.field import LONGEST_PATH
 from hyperkube.machinery.schema.strict import Members, note
 
 TOO_DEEP = "exceeded max depth"
@@ -55,17 +56,23 @@ def loads_members(body: bytes) -> Any:
     Raises:
         JsonError: the body is no JSON.
     """
-    return _read_slowly(body, pairs=True)
+    try:
+        orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return _read_slowly(body, pairs=True)
+    return _read_slowly(body, pairs=True, sound=True)
 
 
-def _read_slowly(body: bytes, *, pairs: bool) -> Any:
+def _read_slowly(body: bytes, *, pairs: bool, sound: bool = False) -> Any:
+    """Read what orjson refuses, or has read (`sound`) without telling of duplicates."""
     text = body.decode("utf-8", "replace")
-    why = syntax_error(text)
+    why = "" if sound else syntax_error(text)
     if why:
         raise JsonError(why)
     hook = Members if pairs else None
     try:
-        return _mended(json.loads(text, object_pairs_hook=hook, strict=False, parse_int=_integer))
+        value = json.loads(text, object_pairs_hook=hook, strict=False, parse_int=_integer)
+        return value if sound else _mended(value)
     except RecursionError as error:
         raise JsonError(TOO_DEEP) from error
 
@@ -123,14 +130,14 @@ def _find_duplicates(value: Any, path: str, found: dict[str, None]) -> None:
     if isinstance(value, Members):
         met: set[str] = set()
         for name, item in value:
-            where = f"{path}.{name}" if path else name
+            where = (f"{path}.{name}" if path else name)[:LONGEST_PATH]
             if name in met:
                 note(found, f'duplicate field "{where}"')
             met.add(name)
             _find_duplicates(item, where, found)
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            _find_duplicates(item, f"{path}[{index}]", found)
+            _find_duplicates(item, f"{path}[{index}]"[:LONGEST_PATH], found)
 
 
 def dumps(obj: Any, *, pretty: bool = False) -> bytes:

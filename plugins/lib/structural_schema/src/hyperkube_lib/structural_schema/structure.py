@@ -9,6 +9,8 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from hyperkube.machinery.errors import MOST_FIELD_ERRORS
+from hyperkube.machinery.field import LONGEST_PATH
 from hyperkube.machinery.objects import Object, copy_object
 from hyperkube.machinery.schema.mismatch import DecodeError
 
@@ -23,7 +25,7 @@ Metadata = Callable[[Any], tuple[Object, list[str]]]
 
 
 def prune(value: Any, schema: JsonSchema, metadata: Metadata, *, root: bool = False) -> list[str]:
-    """Drop undeclared members in place; return ``unknown field "PATH"`` for each.
+    """Drop undeclared members in place; return ``unknown field "PATH"`` for each of the first thousand.
 
     Args:
         value: any JSON value.
@@ -43,7 +45,7 @@ def _prune(
         items = schema.get("items")
         for index, item in enumerate(value):
             if isinstance(items, dict):
-                _prune(item, items, f"{path}[{index}]", unknown, metadata)
+                _prune(item, items, f"{path}[{index}]"[:LONGEST_PATH], unknown, metadata)
         return
     if not isinstance(value, dict):
         return
@@ -73,7 +75,7 @@ def _prune_members(
 ) -> None:
     properties, values = schema.get("properties") or {}, schema.get("additionalProperties")
     for name in list(value):
-        where = f"{path}.{name}" if path else name
+        where = (f"{path}.{name}" if path else name)[:LONGEST_PATH]
         if own and name in OWN:
             continue
         if name in properties:
@@ -84,7 +86,8 @@ def _prune_members(
             _prune(value[name], {}, where, unknown, metadata)
         elif not schema.get(KEEPS):
             del value[name]
-            unknown.append(f'unknown field "{where}"')
+            if len(unknown) < MOST_FIELD_ERRORS:
+                unknown.append(f'unknown field "{where}"')
 
 
 def drop_nulls(value: Any, schema: JsonSchema | None) -> None:

@@ -13,7 +13,16 @@ from hyperkube_lib.structural_schema.formats import fits
 from hyperkube_lib.structural_schema.former import Former
 from hyperkube_lib.structural_schema.patterns import matches
 
-from hyperkube.machinery.field import FieldError, Path, invalid, not_supported, required, too_long, type_invalid
+from hyperkube.machinery.field import (
+    LONGEST_PATH,
+    FieldError,
+    Path,
+    invalid,
+    not_supported,
+    required,
+    too_long,
+    type_invalid,
+)
 
 JsonSchema = Mapping[str, Any]
 _INT_OR_STRING = "x-kubernetes-int-or-string"
@@ -154,7 +163,7 @@ def _array(value: list[Any], schema: JsonSchema, path: Path, shown: str, former:
     if isinstance(items, dict):
         for index, item in enumerate(value):
             below = former.index(index) if former is not None else None
-            errors += validate(item, items, path.index(index), f"{shown}[{index}]", below)
+            errors += validate(item, items, path.index(index), f"{shown}[{index}]"[:LONGEST_PATH], below)
     return errors
 
 
@@ -179,7 +188,9 @@ def _object(
         if inner is not None and not (not path and name == "metadata"):
             known = former is not None and (path or name not in _TYPE)
             below = former.key(name) if former is not None and known else None
-            errors += validate(value[name], inner, path.child(name), f"{shown}.{name}" if shown else name, below)
+            errors += validate(
+                value[name], inner, path.child(name), f"{shown}.{name}"[:LONGEST_PATH] if shown else name, below
+            )
     return errors
 
 

@@ -7,6 +7,8 @@ from typing import Any
 from hyperkube_lib.structured_merge import field_sets
 from hyperkube_lib.structured_merge.items import NoElement, element_of
 
+from hyperkube.machinery.errors import MOST_FIELD_ERRORS
+from hyperkube.machinery.field import LONGEST_PATH
 from hyperkube.machinery.patch.refusal import go_type, shown
 from hyperkube.machinery.schema.lookup import TypeInfo
 
@@ -16,7 +18,7 @@ _TRUTH = frozenset({"bool", "boolean"})
 
 
 def errors_of(value: Any, info: TypeInfo | None, path: str = "") -> list[str]:
-    """Return what is wrong with a value, each with its path; none for a fitting one."""
+    """Return what is wrong with a value, each with its path; none for a fitting one, and about a thousand at most."""
     if info is None or value is None or info.form == "untyped":
         return []
     if info.is_scalar:
@@ -27,11 +29,13 @@ def errors_of(value: Any, info: TypeInfo | None, path: str = "") -> list[str]:
         return [f"{path}: expected map, got &{{{shown(value)}}}"]
     errors: list[str] = []
     for name, member in value.items():
-        known = info.field(name)
+        if len(errors) >= MOST_FIELD_ERRORS:
+            break
+        known, where = info.field(name), f"{path}.{name}"[:LONGEST_PATH]
         if known is None and not info.preserves_unknown:
-            errors.append(f"{path}.{name}: field not declared in schema")
+            errors.append(f"{where}: field not declared in schema")
         else:
-            errors += errors_of(member, known, f"{path}.{name}")
+            errors += errors_of(member, known, where)
     return errors
 
 
@@ -51,6 +55,8 @@ def _list_errors(value: Any, info: TypeInfo, path: str) -> list[str]:
     errors: list[str] = []
     seen: set[str] = set()
     for place, item in enumerate(value):
+        if len(errors) >= MOST_FIELD_ERRORS:
+            break
         element = f"i:{place}"
         if info.list_type in {"map", "set"}:
             try:
@@ -60,7 +66,7 @@ def _list_errors(value: Any, info: TypeInfo, path: str) -> list[str]:
             if element in seen:
                 errors.append(f"{path}: duplicate entries for key {field_sets.show_element(element)}")
             seen.add(element)
-        errors += errors_of(item, info.items, path + field_sets.show_element(element))
+        errors += errors_of(item, info.items, (path + field_sets.show_element(element))[:LONGEST_PATH])
     return errors
 
 

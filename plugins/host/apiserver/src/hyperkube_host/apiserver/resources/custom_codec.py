@@ -13,6 +13,7 @@ import orjson
 from hyperkube_lib.structural_schema.structural_type import StructuralType
 from hyperkube_lib.structural_schema.structure import OWN, drop_nulls, fill, prune
 
+from hyperkube.machinery.field import LONGEST_PATH
 from hyperkube.machinery.groups import GroupVersionKind
 from hyperkube.machinery.objects import Object, copy_object
 from hyperkube.machinery.schema import DecodeError, SchemaType, TypeInfo, compile_schema
@@ -148,11 +149,11 @@ def _merged(value: Any, path: str, duplicates: dict[str, None]) -> Any:
     if isinstance(value, Members):
         merged: Object = {}
         for name, item in value:
-            where = f"{path}.{name}" if path else name
+            where = (f"{path}.{name}" if path else name)[:LONGEST_PATH]
             if name in merged:
                 note(duplicates, f'duplicate field "{where}"')
             merged[name] = _merged(item, where, duplicates)
         return merged
     if isinstance(value, list):
-        return [_merged(item, f"{path}[{index}]", duplicates) for index, item in enumerate(value)]
+        return [_merged(item, f"{path}[{index}]"[:LONGEST_PATH], duplicates) for index, item in enumerate(value)]
     return copy_object(value) if isinstance(value, dict) else value
