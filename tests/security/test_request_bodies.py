@@ -21,6 +21,24 @@ RBAC = "/apis/rbac.authorization.k8s.io/v1"
 MERGE = "application/merge-patch+json"
 JSON_PATCH, STRATEGIC = "application/json-patch+json", "application/strategic-merge-patch+json"
 YAML = "application/yaml"
+LONG = "9" * 5000
+DAEMONS, GENERATION = "/apis/apps/v1/namespaces/a/daemonsets", "deprecated.daemonset.template.generation"
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+
+def workload(**more):
+    """Return what all workloads have in common, and more."""
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    return {"selector": {"matchLabels": {"a": "b"}}, "template": template, **more}
+
+
+def column(path):
+    """Return a definition with one column."""
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}
+    version["additionalPrinterColumns"] = [{"name": "c", "type": "string", "jsonPath": path}]
+    names = {"plural": "longs", "kind": "Long"}
+    spec = {"group": "example.com", "scope": "Cluster", "names": names, "versions": [version]}
+    return {"metadata": {"name": "longs.example.com"}, "spec": spec}
 
 
 @pytest.fixture(scope="module")
@@ -147,6 +165,24 @@ class TestNumbers:
 
         assert hostile.ask("POST", MAPS, body)[0] == (201 if member == "unknown" else 400)
 
+    @pytest.mark.parametrize(
+        ("method", "path", "body", "expected"),
+        [
+            ("GET", f"{MAPS}?labelSelector=a>{LONG}", None, 400),
+            ("POST", DEPLOYMENTS, {"spec": workload(strategy={"rollingUpdate": {"maxSurge": f"{LONG}%"}})}, 201),
+            ("POST", DEPLOYMENTS, {"spec": workload(strategy={"rollingUpdate": {"maxUnavailable": f"{LONG}%"}})}, 422),
+            ("POST", DAEMONS, {"metadata": {"annotations": {GENERATION: LONG}}, "spec": workload()}, 201),
+            ("POST", DEFINITIONS, column(f".spec[{LONG}]"), 201),
+        ],
+        ids=["selector", "surge", "share", "generation", "column"],
+    )
+    def test_numbers_in_texts_are_of_64_bits(self, hostile, method, path, body, expected):
+        body = body and {**body, "metadata": {"name": f"long-{expected}", **body.get("metadata", {})}}
+
+        status, answer = hostile.ask(method, path, body)
+
+        assert status == expected, str(answer)[-300:]
+
     @pytest.mark.parametrize("number", ["9" * 5000, "0x" + "f" * 5000, "0" + "7" * 5000, "0b" + "1" * 5000, "1e999"])
     def test_yaml_takes_what_no_number_holds_for_text(self, hostile, number):
         status, answer = hostile.ask(
@@ -234,6 +270,13 @@ class TestPatches:
         status, _ = quickly(lambda: hostile.ask("PATCH", f"{MAPS}/target?dryRun=All", body, JSON_PATCH))
 
         assert status in {200, 400, 422}
+
+    def test_moves_make_no_object_deeper_than_is_written(self, hostile):
+        steps = [({"op": "add", "path": f"/x{n + 1}", "value": {}},
+                  {"op": "move", "from": f"/x{n}", "path": f"/x{n + 1}/x"}) for n in range(300)]  # fmt: skip
+        body = [{"op": "add", "path": "/x0", "value": {}}, *(step for pair in steps for step in pair)]
+
+        assert hostile.ask("PATCH", f"{MAPS}/target", body, JSON_PATCH)[0] == 422
 
     @pytest.mark.parametrize("key", [{"a": 1}, ["x"], True, 1, 1.5, ""])
     def test_a_merge_key_of_any_type_is_answered(self, hostile, key):

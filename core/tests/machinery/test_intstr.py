@@ -1,6 +1,6 @@
 import pytest
 
-from hyperkube.machinery.intstr import IntOrStringError, int_value, is_percent, scaled, scaled_or
+from hyperkube.machinery.intstr import IntOrStringError, int_value, is_percent, parse_int, scaled, scaled_or
 
 
 @pytest.mark.parametrize(
@@ -24,3 +24,32 @@ def test_ports_by_number_and_by_name():
     assert (int_value(80), int_value("80"), int_value("http")) == (80, 80, 0)
     assert is_percent("5%")
     assert not is_percent(5)
+
+
+@pytest.mark.parametrize(
+    ("text", "bits", "expected"),
+    [
+        ("42", 64, 42),
+        ("-042", 64, -42),
+        ("+0", 64, 0),
+        ("0" * 5000 + "7", 64, 7),
+        (str(2**63 - 1), 64, 2**63 - 1),
+        (str(-(2**63)), 64, -(2**63)),
+        (str(2**63), 64, None),
+        (str(2**31), 32, None),
+        ("9" * 5000, 64, None),
+        ("\u0668", 64, None),
+        ("1_0", 64, None),
+        (" 1", 64, None),
+        ("+-1", 64, None),
+        ("-", 64, None),
+        ("", 64, None),
+    ],
+)
+def test_integers_are_read_as_go_reads_them(text, bits, expected):
+    assert parse_int(text, bits) == expected
+
+
+def test_a_share_that_no_integer_holds_is_refused():
+    with pytest.raises(IntOrStringError, match="value out of range"):
+        scaled("9" * 5000 + "%", 10, round_up=True)

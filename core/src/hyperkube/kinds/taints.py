@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 
+from hyperkube.machinery.intstr import parse_int
 from hyperkube.machinery.objects import Object
 
 NO_SCHEDULE, PREFER_NO_SCHEDULE, NO_EXECUTE = "NoSchedule", "PreferNoSchedule", "NoExecute"
@@ -43,7 +44,10 @@ def tolerates(toleration: Object, taint: Object) -> bool:
 def _compares(operator: str, value: str, tainted: str) -> bool:
     if not (_INTEGER.fullmatch(value) and _INTEGER.fullmatch(tainted)):
         return False
-    return int(tainted) > int(value) if operator == "Gt" else int(tainted) < int(value)
+    bound, actual = parse_int(value), parse_int(tainted)
+    if bound is None or actual is None:
+        return False
+    return actual > bound if operator == "Gt" else actual < bound
 
 
 def is_tolerated(taint: Object, tolerations: Iterable[Object]) -> bool:

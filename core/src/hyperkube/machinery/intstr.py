@@ -13,10 +13,24 @@ IntOrString = int | str
 """A JSON number or a string, as the wire has it."""
 
 _PERCENT = re.compile(r"([+-]?[0-9]+)%", re.ASCII)
+_INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
+_MOST_DIGITS = 20
 
 
 class IntOrStringError(ValueError):
     """A value that is neither an integer nor a percentage."""
+
+
+def parse_int(text: str, bits: int = 64) -> int | None:
+    """Read an integer as Go's ``strconv.ParseInt`` does; None for what is none, or does not fit into so many bits.
+
+    Python's own ``int`` fails in another way beyond 4,300 digits, and reads the digits of other scripts.
+    """
+    digits = text.lstrip("+-0") if _INTEGER.fullmatch(text) else None
+    if digits is None or len(digits) > _MOST_DIGITS:
+        return None
+    number = int(digits or "0") * (-1 if text[0] == "-" else 1)
+    return number if -(1 << bits - 1) <= number < 1 << bits - 1 else None
 
 
 def is_percent(value: IntOrString) -> bool:
@@ -37,7 +51,11 @@ def scaled(value: IntOrString, total: int, *, round_up: bool) -> int:
         raise IntOrStringError(
             f"invalid value for IntOrString: invalid type: string is not a percentage (value {quote(value)})"
         )
-    share = int(match[1]) * total
+    percent = parse_int(match[1])
+    if percent is None:
+        why = f"strconv.Atoi: parsing {quote(match[1])}: value out of range"
+        raise IntOrStringError(f"invalid value for IntOrString: invalid value {quote(value)}: {why}")
+    share = percent * total
     return -(-share // 100) if round_up else share // 100
 
 
@@ -54,4 +72,4 @@ def int_value(value: IntOrString) -> int:
     """Return the integer, or the integer that a string spells; 0 for any other string (a port by name)."""
     if isinstance(value, int):
         return value
-    return int(value) if re.fullmatch(r"[+-]?[0-9]+", value, re.ASCII) else 0
+    return parse_int(value) or 0

@@ -17,6 +17,7 @@ from hyperkube.machinery.aggregate import aggregate
 from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import HyperkubeError
 from hyperkube.machinery.field import ROOT, FieldError, Path
+from hyperkube.machinery.intstr import parse_int
 from hyperkube.machinery.objects import Object
 
 IN, NOT_IN = "in", "notin"
@@ -31,21 +32,12 @@ _WRITTEN = {GREATER_THAN: ">", LESS_THAN: "<"}
 _OBJECT_OPERATORS = {"In": IN, "NotIn": NOT_IN, "Exists": EXISTS, "DoesNotExist": DOES_NOT_EXIST}
 _NODE_OPERATORS = {**_OBJECT_OPERATORS, "Gt": GREATER_THAN, "Lt": LESS_THAN}
 
-_INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
 _TOKEN = re.compile(r"[ \t\r\n]*(?:(?P<symbol>==|!=|[=!(),<>])|(?P<word>[^ \t\r\n=!(),<>]+)|$)")
 _END = ""
 
 
 class SelectorError(HyperkubeError, ValueError):
     """A text or object that is no label selector; the message is Kubernetes' own."""
-
-
-def _integer(text: str) -> int | None:
-    """Read an int64 as Go does; None when the text is none."""
-    if not _INTEGER.fullmatch(text):
-        return None
-    number = int(text)
-    return number if -(2**63) <= number < 2**63 else None
 
 
 class Requirement(NamedTuple):
@@ -66,7 +58,7 @@ class Requirement(NamedTuple):
             return key in labels
         if operator == DOES_NOT_EXIST:
             return key not in labels
-        actual, wanted = _integer(labels.get(key, "")), _integer(values[0])
+        actual, wanted = parse_int(labels.get(key, "")), parse_int(values[0])
         if actual is None or wanted is None:
             return False
         return actual > wanted if operator == GREATER_THAN else actual < wanted
@@ -169,7 +161,7 @@ def _number_errors(values: list[str], at: Path) -> list[FieldError]:
         errors.append(fields.invalid(at, values, "for 'Gt', 'Lt' operators, exactly one value is required"))
     text = "for 'Gt', 'Lt' operators, the value must be an integer"
     errors += [
-        fields.invalid(at.index(index), value, text) for index, value in enumerate(values) if _integer(value) is None
+        fields.invalid(at.index(index), value, text) for index, value in enumerate(values) if parse_int(value) is None
     ]
     return errors
 

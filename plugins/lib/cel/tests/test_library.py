@@ -135,6 +135,10 @@ def test_a_function_gives(environment, source):
         ("cidr('x').prefixLength() == 1", "parse error during conversion from string"),
         ("semver('v1').major() == 1", "No Major.Minor.Patch elements found"),
         ("[1, 2].slice(2, 1) == []", "slice"),
+        (f"int('{'9' * 5000}') == 1", "type conversion error from 'string' to 'int'"),
+        (f"uint('{'9' * 5000}') == 1u", "type conversion error from 'string' to 'uint'"),
+        ("'%.100000000f'.format([1.0]) == ''", "could not convert precision to integer"),
+        (f"'%.{'9' * 5000}e'.format([1.0]) == ''", "could not convert precision to integer"),
     ],
 )
 def test_a_function_refuses_a_value(environment, source, text):

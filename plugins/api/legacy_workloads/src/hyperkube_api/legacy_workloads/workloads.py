@@ -14,6 +14,7 @@ from hyperkube_api.meta.older_versions import Differences
 from hyperkube_api.meta.specs import Version
 
 from hyperkube.hookspecs.api import Call, Subresource
+from hyperkube.machinery.intstr import parse_int
 from hyperkube.machinery.objects import Object, labels_of
 
 NO_LIMIT = 2**31 - 1
@@ -49,9 +50,9 @@ def newer_deployment(deployment: Object) -> Object:
 def older_deployment(deployment: Object) -> Object:
     """Return a deployment whose ``spec.rollbackTo`` is a member."""
     text = _annotation(deployment, ROLLBACK)
-    if not _is_number(text):
+    revision = parse_int(text)
+    if revision is None:
         return deployment
-    revision = int(text)
     spec = {**(deployment.get("spec") or {}), "rollbackTo": {"revision": revision} if revision else {}}
     return {**deployment, "metadata": _annotated(deployment, ROLLBACK, None), "spec": spec}
 
@@ -66,16 +67,13 @@ def newer_daemon_set(daemon_set: Object) -> Object:
 def older_daemon_set(daemon_set: Object) -> Object:
     """Return a daemon set whose template's generation is a member."""
     text = _annotation(daemon_set, TEMPLATE_GENERATION)
-    if not _is_number(text):
+    generation = parse_int(text)
+    if generation is None:
         return daemon_set
     spec = dict(daemon_set.get("spec") or {})
-    if int(text):
-        spec["templateGeneration"] = int(text)
+    if generation:
+        spec["templateGeneration"] = generation
     return {**daemon_set, "metadata": _annotated(daemon_set, TEMPLATE_GENERATION, None), "spec": spec}
-
-
-def _is_number(text: str) -> bool:
-    return text.isascii() and text.removeprefix("-").isdecimal()
 
 
 def default_labels(workload: Object) -> None:

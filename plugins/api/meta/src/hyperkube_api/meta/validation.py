@@ -22,12 +22,15 @@ from hyperkube.machinery.field import (
     required,
     too_long,
 )
+from hyperkube.machinery.intstr import parse_int
 from hyperkube.machinery.objects import Object
 
 NOT_NEGATIVE = "must be greater than or equal to 0"
 IMMUTABLE = "field is immutable"
 NOT_IP = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 NOT_CIDR = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
+_INT64_MAX = 2**63 - 1
+"""What Go makes of a number that does not fit."""
 CONDITION_STATUSES = ("False", "True", "Unknown")
 SPEC = ROOT.child("spec")
 STATUS = ROOT.child("status")
@@ -135,7 +138,8 @@ def int_or_percent(path: Path, value: int | str | None) -> list[FieldError]:
 def percent_of(value: int | str | None) -> int | None:
     """Return the number of a well-formed percentage; None for anything else."""
     if isinstance(value, str) and not names.percent(value):
-        return int(value[:-1])
+        number = parse_int(value[:-1])
+        return _INT64_MAX if number is None else number
     return None
 
 
@@ -211,9 +215,12 @@ def _plain_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address |
 def _without_zeros(text: str) -> str | None:
     """Return an IPv4 address with leading zeros in its plain form; None if it is not that."""
     parts = text.split(".")
-    if len(parts) != 4 or not all(part.isdecimal() and part.isascii() and int(part) < 256 for part in parts):
+    if len(parts) != 4 or not all(part.isdecimal() for part in parts):
         return None
-    return ".".join(str(int(part)) for part in parts)
+    numbers = [parse_int(part) for part in parts]
+    if any(number is None or number > 255 for number in numbers):
+        return None
+    return ".".join(map(str, numbers))
 
 
 def endpoint_address(path: Path, text: str, *, loopback: Callable[[str], bool] | None = None) -> list[FieldError]:

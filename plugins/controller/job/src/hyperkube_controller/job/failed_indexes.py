@@ -16,11 +16,11 @@ from hyperkube_controller.job.indexes import read_indexes
 from hyperkube_controller.job.pod_failure_policy import match_pod_failure_policy
 from hyperkube_controller.job.pods import finished_at, has_failed, is_tracked, valid_index
 
+from hyperkube.machinery.intstr import parse_int
 from hyperkube.machinery.objects import Object, annotations_of
 
 FAILURES = "batch.kubernetes.io/job-index-failure-count"
 IGNORED_FAILURES = "batch.kubernetes.io/job-index-ignored-failure-count"
-_INT32_MAX = 2**31 - 1
 
 
 def has_limit_per_index(job: Object) -> bool:
@@ -94,4 +94,4 @@ def _all(pod: Object) -> int:
 def _read(pod: Object, annotation: str) -> int:
     """Read a count; an absent or a wrong one is 0."""
     text = annotations_of(pod).get(annotation, "")
-    return int(text) if text.isdecimal() and int(text) <= _INT32_MAX else 0
+    return max(parse_int(text, 32) or 0, 0)

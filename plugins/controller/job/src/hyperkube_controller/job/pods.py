@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 
 from hyperkube.kinds.conditions import condition
 from hyperkube.kinds.pods import is_sidecar, is_terminal, phase, status_of
+from hyperkube.machinery.intstr import parse_int
 from hyperkube.machinery.objects import Object, annotations_of, has_finalizer, is_being_deleted, metadata
 from hyperkube.machinery.times import parse_time
 
@@ -67,7 +68,7 @@ def is_tracked(pod: Object) -> bool:
 def index_of(pod: Object) -> int | None:
     """Return the completion index of a pod of an indexed job, or None."""
     text = annotations_of(pod).get(COMPLETION_INDEX, "")
-    return int(text) if text.isdecimal() else None
+    return parse_int(text) if text.isdecimal() else None
 
 
 def valid_index(pod: Object, job: Object) -> int | None:

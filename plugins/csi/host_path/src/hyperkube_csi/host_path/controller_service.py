@@ -11,6 +11,8 @@ from hyperkube_csi.host_path.freezing import frozen
 from hyperkube_csi.host_path.storage import FOLDER, IMAGE, Record, Storage, copy_folder, copy_image, make_image
 from hyperkube_lib.csi import CsiDriver, refused
 
+from hyperkube.machinery.intstr import parse_int
+
 Answer = dict[str, Any]
 Request = Mapping[str, Any]
 TOPOLOGY_KEY = "topology.host-path.csi.hyperkube.dev/node"
@@ -252,9 +254,9 @@ def _snapshot(name: str, record: Record) -> Answer:
 
 def _page(rows: list[Answer], request: Request) -> Answer:
     token, most = str(request.get("starting_token") or "0"), int(request.get("max_entries") or 0)
-    if not token.isdecimal():
+    start = parse_int(token)
+    if start is None or start < 0:
         raise refused("ABORTED", f"invalid starting token {token!r}")
-    start = int(token)
     page = rows[start : start + most] if most else rows[start:]
     end = start + len(page)
     return {"entries": page, **({"next_token": str(end)} if end < len(rows) else {})}

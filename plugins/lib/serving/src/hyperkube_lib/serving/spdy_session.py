@@ -32,7 +32,6 @@ from hyperkube_lib.serving.spdy import (
 )
 from hyperkube_lib.serving.upgraded import FRAMES_PER_TURN, ByteLink
 
-
 MOST_STREAMS = 4096
 """That a client may have open at once: a forwarded connection has two."""
 

@@ -15,6 +15,7 @@ from hyperkube_api.apps.workloads import WorkloadStrategy
 
 from hyperkube.hookspecs.api import Call
 from hyperkube.machinery.field import FieldError
+from hyperkube.machinery.intstr import parse_int
 from hyperkube.machinery.objects import Object
 
 TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
@@ -59,7 +60,7 @@ class DaemonSetStrategy(WorkloadStrategy):
 def template_generation(daemon_set: Object) -> int:
     """Return the generation of the template of a daemon set, 0 without the annotation."""
     text = ((daemon_set.get("metadata") or {}).get("annotations") or {}).get(TEMPLATE_GENERATION, "0")
-    return int(text) if text.isdecimal() else 0
+    return parse_int(text) or 0
 
 
 def _set_template_generation(obj: Object, generation: int) -> None:

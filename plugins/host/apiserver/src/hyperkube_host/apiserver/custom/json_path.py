@@ -15,7 +15,7 @@ from typing import Any
 _Step = Callable[[list[Any]], list[Any]]
 
 _NAME = re.compile(r"(?:\\.|[^\\ \t\r\n.,\[\]$@{}])*")
-_SLICE = re.compile(r"(-?\d*)(:-?\d*)?(:-?\d*)?")
+_SLICE = re.compile(r"(-?\d{0,18})(:-?\d{0,18})?(:-?\d{0,18})?", re.ASCII)
 _FILTER = re.compile(r"""\[\?\(((?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|[^"')])*)\)\]""")
 _COMPARISON = re.compile(r"([^!<>=]+)([!<>=]+)(.+)")
 _NUMBER = re.compile(r"[+-]?[\d.]+")

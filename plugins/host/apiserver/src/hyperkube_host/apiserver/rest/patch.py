@@ -23,7 +23,7 @@ from hyperkube_host.apiserver.rest.strategic_patch import apply_strategic_patch
 from hyperkube_host.apiserver.rest.update import check_name
 from hyperkube_host.apiserver.serializer import negotiation
 from hyperkube_host.apiserver.serializer.decode import check_size, scheme_of, unregistered, validation_mode
-from hyperkube_lib.serving.json import JsonError, duplicate_fields, loads, may_have_duplicates
+from hyperkube_lib.serving.json import JsonError, duplicate_fields, is_writable, loads, may_have_duplicates
 
 from hyperkube.machinery.errors import BadRequest, Invalid, NotFound
 from hyperkube.machinery.field import Path, forbidden, invalid
@@ -31,7 +31,7 @@ from hyperkube.machinery.groups import GroupKind, GroupVersion, GroupVersionKind
 from hyperkube.machinery.objects import Object, copy_object
 from hyperkube.machinery.patch.json_patch import apply_json_patch
 from hyperkube.machinery.patch.merge import apply_merge_patch
-from hyperkube.machinery.patch.refusal import json_type, shown
+from hyperkube.machinery.patch.refusal import PatchRejected, json_type, shown
 from hyperkube.machinery.schema import DecodeError
 from hyperkube.machinery.schema.strict import MOST_ERRORS
 
@@ -140,7 +140,10 @@ def _untouched(content: Any, document: Any, old: Object) -> Object:
 
 def _patched_document(codec: Codec, patch_type: str, content: Any, old: Object) -> Any:
     if patch_type == JSON_PATCH:
-        return apply_json_patch(old, content)
+        document = apply_json_patch(old, content)
+        if not is_writable(document):
+            raise PatchRejected("exceeded max depth")
+        return document
     if patch_type == MERGE_PATCH:
         return apply_merge_patch(old, content)
     document = apply_strategic_patch(old, content, codec.type)

@@ -12,6 +12,8 @@ from hyperkube_host.apiserver.serializer.encode import NO_CACHE
 from hyperkube_host.apiserver.serializer.path_errors import not_allowed
 from hyperkube_lib.serving.exchange import Answer, Response
 
+from hyperkube.machinery.intstr import parse_int
+
 CHANGED = "/debug/admission/changed"
 REFUSED = "/debug/admission/refused"
 
@@ -43,8 +45,8 @@ class ExplanationPages:
 
 
 def _limited(found: list[Change] | list[Refusal], request: ApiRequest) -> list[Change] | list[Refusal]:
-    limit = request.param("limit")
-    return found[: int(limit)] if limit.isdecimal() else found
+    limit = parse_int(request.param("limit"))
+    return found if limit is None or limit < 0 else found[:limit]
 
 
 def _is_meant(record: Change | Refusal, request: ApiRequest) -> bool:

@@ -44,6 +44,7 @@ from hyperkube.hookspecs.runtime import (
 )
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import ApiError, BadRequest, InternalError, MethodNotAllowed, NotFound
+from hyperkube.machinery.intstr import parse_int
 from hyperkube.machinery.objects import Object, name_of, namespace_of, uid_of
 
 PATHS = ("/configz", "/healthz", "/metrics", "/pods", "/runningpods", "/stats")
@@ -139,7 +140,7 @@ class KubeletHandler:
             if sandbox is None:
                 raise NotFound(f"not able to find pod sandbox of {parts[2]!r}")
             if isinstance(self._runtime, StreamsByUrl):
-                ports = [int(port) for port in query.get("port", ()) if port.isdecimal()]
+                ports = [port for text in query.get("port", ()) if (port := parse_int(text)) is not None]
                 return relay_to_url(self._runtime.port_forward_url(sandbox.id, ports))
             return PortForwardUpgrade(serve=serve_ports(self._runtime, sandbox.id))
         raise NotFound("404 page not found")

@@ -13,6 +13,7 @@ from hyperkube_lib.cel.values import INT_MAX, INT_MIN, TypeValue, UInt, kind_of,
 
 from hyperkube.machinery.booleans import parse_bool
 from hyperkube.machinery.durations import DurationError, parse_nanoseconds
+from hyperkube.machinery.intstr import parse_int
 
 CONVERSIONS = Library()
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -30,12 +31,10 @@ def _failed(value: Any, wanted: str) -> EvaluationError:
 def to_int(value: Any) -> int:
     """Return a signed integer."""
     if isinstance(value, str):
-        if not re.fullmatch(r"[+-]?[0-9]+", value, re.ASCII):
+        parsed = parse_int(value)
+        if parsed is None:
             raise _failed(value, "int")
-        number = int(value)
-        if not INT_MIN <= number <= INT_MAX:
-            raise _failed(value, "int")
-        return number
+        return parsed
     if isinstance(value, datetime):
         return math.floor((value - _EPOCH).total_seconds())
     if isinstance(value, timedelta):
@@ -58,7 +57,10 @@ def to_uint(value: Any) -> UInt:
     if isinstance(value, str):
         if not re.fullmatch(r"[0-9]+", value, re.ASCII):
             raise _failed(value, "uint")
-        return unsigned(int(value))
+        parsed = parse_int(value, 66)
+        if parsed is None:
+            raise _failed(value, "uint")
+        return unsigned(parsed)
     if isinstance(value, float) and not math.isfinite(value):
         raise EvaluationError("unsigned integer overflow")
     return unsigned(int(value))

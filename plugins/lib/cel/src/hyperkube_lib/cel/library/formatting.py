@@ -12,8 +12,11 @@ from hyperkube_lib.cel.library.conversions import show_double, show_duration, sh
 from hyperkube_lib.cel.values import TypeValue, UInt, kind_of
 
 from hyperkube.machinery.field import quote
+from hyperkube.machinery.intstr import parse_int
 
 _DEFAULT_PRECISION = 6
+_MOST_PRECISION = 1000
+"""More than a double has digits; the cost of a text is that of its length, whatever the clauses make of it."""
 _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 
@@ -55,7 +58,10 @@ def _precision(text: str, at: int) -> tuple[int | None, int]:
         end += 1
     if end == at + 1:
         raise EvaluationError("error while parsing precision: could not convert precision to integer")
-    return int(text[at + 1 : end]), end
+    precision = parse_int(text[at + 1 : end])
+    if precision is None or precision > _MOST_PRECISION:
+        raise EvaluationError("error while parsing precision: could not convert precision to integer")
+    return precision, end
 
 
 def _clause(verb: str, value: Any, precision: int | None) -> str:

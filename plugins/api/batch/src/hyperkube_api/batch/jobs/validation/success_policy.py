@@ -11,6 +11,7 @@ from hyperkube_api.meta.go_shape import go_shape
 from hyperkube_api.meta.validation import counts
 
 from hyperkube.machinery.field import FieldError, Path, invalid, quote, required, too_long, too_many
+from hyperkube.machinery.intstr import parse_int
 from hyperkube.machinery.objects import Object
 
 MAX_RULES = 20
@@ -106,9 +107,12 @@ def interval(text: str, completions: int) -> tuple[int, int]:
 def _index(text: str, completions: int) -> int:
     if not _NUMBER.fullmatch(text):
         raise IndexesUnreadable(f"cannot convert string to integer for index: {quote(text)}")
-    if int(text) >= completions:
+    index = parse_int(text)
+    if index is None:
+        raise IndexesUnreadable(f"cannot convert string to integer for index: {quote(text)}")
+    if index >= completions:
         raise IndexesUnreadable(f"too large index: {quote(text)}")
-    return int(text)
+    return index
 
 
 def overlap(completed: str, failed: str, completions: int) -> int | None:

@@ -23,11 +23,11 @@ from hyperkube_api.core.pod_specs.validation.containers import all_containers
 from hyperkube_api.core.pod_specs.validation.scheduling import validate_tolerations
 
 from hyperkube.machinery.field import FieldError, Path, forbidden, invalid, quote
+from hyperkube.machinery.intstr import parse_int
 from hyperkube.machinery.objects import Object
 
 _LOCALHOST = "localhost/"
 _DEFAULTS = ("runtime/default", "docker/default")
-_INT32 = 2**31
 
 
 def validate_pod_annotations(path: Path, annotations: Mapping[str, str], spec: Object) -> list[FieldError]:
@@ -60,7 +60,7 @@ def _is_int32(text: str) -> bool:
     digits = text.removeprefix("-")
     if not (digits.isdecimal() and digits.isascii()) or (text.startswith("0") and text != "0"):
         return False
-    return -_INT32 <= int(text) < _INT32
+    return parse_int(text, 32) is not None
 
 
 def _tolerations(path: Path, text: str) -> list[FieldError]:
