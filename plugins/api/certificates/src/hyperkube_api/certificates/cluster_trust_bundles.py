@@ -19,12 +19,12 @@ from hyperkube_api.meta.validation import unchanged
 
 from hyperkube.hookspecs.api import Call, ResourceSpec, Strategy
 from hyperkube.machinery import names
+from hyperkube.machinery.codecs.pem import split_pem
 from hyperkube.machinery.field import ROOT, FieldError, Path, invalid, too_long
 from hyperkube.machinery.objects import Object
 
 MAX_TRUST_BUNDLE_SIZE = 1 << 20
 _OMITTED = "<value omitted>"
-_BLOCK = re.compile(r"^-----BEGIN ([^-\n]*)-----[ \t]*\r?\n(.*?)^-----END \1-----[ \t]*\r?$", re.DOTALL | re.MULTILINE)
 _HEADER = re.compile(r"^[^:\n]+: ", re.MULTILINE)
 
 
@@ -68,7 +68,7 @@ def trust_bundle_errors(path: Path, bundle: str) -> list[FieldError]:
     """Return what is wrong with certificates of authorities as PEM, without order and each but once."""
     if len(bundle.encode()) > MAX_TRUST_BUNDLE_SIZE:
         return [too_long(path, MAX_TRUST_BUNDLE_SIZE)]
-    blocks = [(found.group(1), found.group(2)) for found in _BLOCK.finditer(bundle)]
+    blocks = [(kind, body.decode()) for kind, body in split_pem(bundle.encode())]
     errors = [
         invalid(path, _OMITTED, f"entry {index} {text}")
         for index, (kind, body) in enumerate(blocks)

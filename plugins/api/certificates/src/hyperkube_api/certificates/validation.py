@@ -5,7 +5,6 @@ Source: kubernetes pkg/apis/certificates/validation/validation.go.
 
 from __future__ import annotations
 
-import re
 from base64 import b64decode
 from collections.abc import Iterator
 
@@ -14,6 +13,7 @@ from hyperkube_api.meta.go_shape import go_shape
 from hyperkube_api.meta.validation import Rule
 
 from hyperkube.machinery import names
+from hyperkube.machinery.codecs.pem import split_pem
 from hyperkube.machinery.field import (
     ROOT,
     FieldError,
@@ -40,7 +40,6 @@ USAGES = (
 )  # fmt: skip
 LEGACY_UNKNOWN = "kubernetes.io/legacy-unknown"
 MAX_DOMAIN, MAX_SIGNER = 253, 571
-_BLOCK = re.compile(rb"-----BEGIN ([^\n-]+)-----\s*\n(.*?)-----END \1-----", re.DOTALL)
 _FAILED = {"RSA": "crypto/rsa: verification error", "EC": "x509: ECDSA verification failure"}
 _CONDITION = "hyperkube_api.certificates.v1:CertificateSigningRequestCondition"
 
@@ -152,14 +151,14 @@ def _certificate_fault(encoded: str) -> str:
 
 def pem_blocks(data: bytes) -> Iterator[tuple[str, bool, bytes]]:
     """Yield the kind of each PEM block, whether it has headers, and its bytes; skip what cannot be read."""
-    for match in _BLOCK.finditer(data):
-        head, blank, body = match[2].replace(b"\r", b"").partition(b"\n\n")
+    for kind, lines in split_pem(data):
+        head, blank, body = lines.replace(b"\r", b"").partition(b"\n\n")
         headers = bool(blank) and b":" in head
         try:
-            content = b64decode(b"".join((body if headers else match[2]).split()), validate=True)
+            content = b64decode(b"".join((body if headers else lines).split()), validate=True)
         except ValueError:
             continue
-        yield match[1].decode(), headers, content
+        yield kind, headers, content
 
 
 def _conditions(obj: Object, old: Object | None = None) -> list[FieldError]:

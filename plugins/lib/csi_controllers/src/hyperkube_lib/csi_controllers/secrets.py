@@ -19,7 +19,7 @@ from hyperkube.machinery.names import dns1123_subdomain
 from hyperkube.machinery.objects import Object
 
 PREFIX = "csi.storage.k8s.io/"
-_TOKEN = re.compile(r"\$\{([^}]*)\}")
+_TOKEN = re.compile(r"\$\{([^{}]*)\}")
 _DEFAULT = "secret"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from base64 import b64decode
 from binascii import Error as NoBase64
 
@@ -10,7 +9,8 @@ from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_der_private_key
 
-_BLOCK = re.compile(rb"-----BEGIN ([^\n-]+)-----[ \t]*\r?\n(.*?)-----END \1-----", re.DOTALL)
+from hyperkube.machinery.codecs.pem import split_pem
+
 _CERTIFICATE, _KEY = "CERTIFICATE", "PRIVATE KEY"
 
 
@@ -40,10 +40,10 @@ def key_pair_error(certificate: bytes, key: bytes) -> str:
 def _blocks(text: bytes) -> list[tuple[str, bytes]]:
     """Return the type and the content of each block of PEM."""
     found: list[tuple[str, bytes]] = []
-    for block in _BLOCK.finditer(text):
+    for kind, body in split_pem(text):
         try:
-            found.append((block[1].decode(), b64decode(b"".join(block[2].split()), validate=True)))
-        except (NoBase64, UnicodeDecodeError):
+            found.append((kind, b64decode(b"".join(body.split()), validate=True)))
+        except NoBase64:
             continue
     return found
 

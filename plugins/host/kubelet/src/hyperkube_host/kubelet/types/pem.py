@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from base64 import b64decode, b64encode
 from binascii import Error as BadBase64
 from collections.abc import Iterator
 
-_BLOCK = re.compile(r"-----BEGIN ([^\n-]+)-----\r?\n(.*?)-----END \1-----", re.DOTALL)
+from hyperkube.machinery.codecs.pem import split_pem
+
 _WIDTH = 64
 
 
 def blocks(text: str) -> Iterator[bytes]:
     """Yield the content of each block, without headers; what is none is passed over."""
-    for block in _BLOCK.finditer(text):
-        body = block[2].replace("\r", "")
-        head, blank, rest = body.partition("\n\n")
+    for _, lines in split_pem(text.encode()):
+        body = lines.replace(b"\r", b"")
+        head, blank, rest = body.partition(b"\n\n")
         try:
-            yield b64decode("".join((rest if blank and ":" in head else body).split()), validate=True)
+            yield b64decode(b"".join((rest if blank and b":" in head else body).split()), validate=True)
         except BadBase64:
             continue
 
