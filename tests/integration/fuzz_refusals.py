@@ -38,7 +38,7 @@ def names_the_culprit(status, case):
         return bool(causes) and all(cause.get("field") for cause in causes)
     if details.get("name") and details["name"] in message:
         return True
-    if any(value and value in message for _, value in case.query):
+    if any((value or '""') in message for _, value in case.query):
         return True
     if re.search(r"\w+ is required", message):
         return True
