@@ -28,7 +28,7 @@ UNMISTAKABLE = re.compile(r"[A-Z]\w*[a-z]\w*[A-Z]\w*|[a-z]+(?:-[a-z]+)+")
 """Names that are no plain words: they must not stand in core at all, docstrings and comments included."""
 
 VOCABULARY = {
-    "ServiceAccount": ("the kind", {"client/service_account.py", "kinds/rbac.py"}),
+    "ServiceAccount": ("the kind", {"kinds/rbac.py"}),
     "kube-apiserver": ("the component's name in its user and its --help", {"plugin/settings.py"}),
     "kube-scheduler": ("the component's name in its user and as a command", {"command/main.py", "machinery/users.py"}),
 }
@@ -61,7 +61,6 @@ PLAIN_WORDS = {
             "client/fake.py",
             "client/kubeconfig.py",
             "client/object_cache.py",
-            "client/service_account.py",
             "kinds/rbac.py",
             "kinds/workloads.py",
             "machinery/objects.py",
@@ -81,7 +80,6 @@ PLAIN_WORDS = {
         "the field of every object",
         {
             "client/fake.py",
-            "client/service_account.py",
             "kinds/conditions.py",
             "kinds/pods.py",
             "kinds/storage_versions.py",

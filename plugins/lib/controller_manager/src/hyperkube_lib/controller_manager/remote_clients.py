@@ -38,9 +38,10 @@ def remote_clients(
 def _as_service_account(
     own: Client, options: Mapping[str, Any], namespace: str, name: str, counts: RequestCounts | None
 ) -> Client:
+    from hyperkube_lib.controller_manager.service_account import ServiceAccountTokens
+
     from hyperkube.client.http import HttpClient
     from hyperkube.client.kubeconfig import read, resolve
-    from hyperkube.client.service_account import ServiceAccountTokens
 
     tokens = ServiceAccountTokens(own, namespace, name, seconds=SERVICE_ACCOUNT_TOKEN_SECONDS)
     if not options["kubeconfig"]:

@@ -1,7 +1,8 @@
 """Tokens of service accounts are requested, kept and renewed."""
 
+from hyperkube_lib.controller_manager.service_account import ServiceAccountTokens
+
 from hyperkube.client.fake import FakeClient
-from hyperkube.client.service_account import ServiceAccountTokens
 from hyperkube.kinds.resources import SERVICE_ACCOUNTS
 from hyperkube.machinery.clock import FakeClock
 
