@@ -182,3 +182,24 @@ def test_what_cannot_be_read_is_told_as_antlr_tells_it(source, texts):
     assert [line for line in str(caught.value).split("\n") if line.startswith("ERROR")] == [
         f"ERROR: <input>:{text}" for text in texts
     ]
+
+
+@pytest.mark.parametrize("source", ["[" + ",".join(["[]"] * 7_000) + "]", "[" + ",".join(["{}"] * 7_000) + "]"])
+def test_thousands_of_empty_literals_are_of_one_type(environment, source):
+    assert len(environment.compile(source).evaluate(NAMES)) == 7_000
+
+
+def test_a_hundred_errors_are_told_and_how_many_more_there_are(environment):
+    with pytest.raises(CompilationFailed) as refused:
+        environment.compile("@ " * 300)
+
+    *told, rest = str(refused.value).split("\n")
+    assert sum(line.startswith("ERROR: ") for line in told) < 101
+    assert rest.endswith(" more errors were truncated")
+    assert len(refused.value.issues) > 100
+
+
+@pytest.mark.parametrize("number", ["9" * 5000, "-" + "9" * 5000, "0x" + "f" * 5000, "9" * 5000 + "u"])
+def test_a_number_of_any_length_is_an_error_of_the_expression(environment, number):
+    with pytest.raises(CompilationFailed, match=r"invalid u?int literal"):
+        environment.compile(number)

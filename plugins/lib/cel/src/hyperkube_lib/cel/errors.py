@@ -14,9 +14,14 @@ The texts are cel-go's, which Kubernetes hands on to its clients.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from hyperkube.machinery.dataclass import dataclass
+
+MOST_ISSUES = 100
+"""Errors of one expression that are told. Source: cel-go ``common/errors.go`` (maxErrorsToReport)."""
+MOST_ISSUE_TEXT = 1 << 16
+"""Characters after which no more are told: 10,000 characters that are no words made 150 MB of text."""
 
 
 class CelError(Exception):
@@ -50,7 +55,19 @@ class CompilationFailed(CelError):
 
     def __init__(self, source: str, issues: Sequence[Issue]) -> None:
         self.issues = tuple(sorted(issues, key=lambda issue: issue.offset))
-        super().__init__("\n".join(issue.shown(source) for issue in self.issues))
+        super().__init__("\n".join(_told(source, self.issues)))
+
+
+def _told(source: str, issues: Sequence[Issue]) -> Iterator[str]:
+    """Yield the texts of issues, and how many more there are; each shows the whole line that it is about."""
+    size = 0
+    for index, issue in enumerate(issues):
+        if index == MOST_ISSUES or size > MOST_ISSUE_TEXT:
+            yield f"{len(issues) - index} more errors were truncated"
+            return
+        text = issue.shown(source)
+        size += len(text)
+        yield text
 
 
 class NotInstantiated(CompilationFailed):

@@ -37,6 +37,8 @@ RESERVED = frozenset(
         *("in", "let", "loop", "namespace", "null", "package", "return", "true", "var", "void", "while"),
     }
 )
+_MOST_DIGITS = 20
+"""Of a number of 64 bits; Python reads no more than 4,300 without an error of its own."""
 MAX_DEPTH = 250
 
 
@@ -355,7 +357,9 @@ class _Parser:
     def _number(self, token: Token, *, negative: bool, offset: int) -> Node:
         if token.kind == "FLOAT":
             return Literal(offset, -float(token.text) if negative else float(token.text))
-        value = int(token.text.rstrip("uU"), 16 if token.text[:2] == "0x" else 10)
+        is_hexadecimal = token.text[:2] == "0x"
+        digits = token.text.removeprefix("0x").rstrip("uU").lstrip("0") or "0"
+        value = 2**64 if len(digits) > _MOST_DIGITS else int(digits, 16 if is_hexadecimal else 10)
         if token.kind == "UINT":
             if value >= 2**64:
                 self._issue(offset, "invalid uint literal")

@@ -124,13 +124,14 @@ class Substitution:
             return given
         return Type(given.name, tuple(self.resolve(one, final=final) for one in given.parameters))
 
-    def mark(self) -> dict[str, Type]:
-        """Return the state, for `reset`."""
-        return dict(self._bound)
+    def mark(self) -> int:
+        """Return the state, for `reset`: how much was learnt, as nothing of it ever changes."""
+        return len(self._bound)
 
-    def reset(self, mark: dict[str, Type]) -> None:
+    def reset(self, mark: int) -> None:
         """Forget what was learnt since `mark`."""
-        self._bound = mark
+        while len(self._bound) > mark:
+            self._bound.popitem()
 
     def accepts(self, wanted: Type, given: Type) -> bool:
         """Tell whether `given` may stand where `wanted` is; learn what that means for variables."""
@@ -159,6 +160,8 @@ class Substitution:
             return True
         if self._occurs(variable, given):
             return False
+        if given.is_variable:  # the newer one follows, or each item of a list would make a longer chain
+            variable, given = given, variable
         self._bound[variable.name] = given
         return True
 
