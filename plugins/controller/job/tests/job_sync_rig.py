@@ -44,6 +44,7 @@ class Sync(ControllerRig):
 
     def drain(self):
         self.controllers[0].drain()
+        self.wait_for_events()
 
     def built(self, spec, status, *, deleted):
         meta = {"name": "j", "namespace": "d", "uid": "job"}

@@ -73,7 +73,8 @@ def test_a_driver_of_the_node_introduces_itself(short_path):
         assert drivers.get(NAME) is None, "the folder was looked into a moment ago"
         clock.advance(10)
         found = drivers.get(NAME)
-        made = found.control("CreateVolume", {"name": "a", "capacity_range": {"required_bytes": 5}})
+        wanted = {"name": "a", "capacity_range": {"required_bytes": 5}, "volume_capabilities": [{"mount": {}}]}
+        made = found.control("CreateVolume", wanted)
 
         assert made["volume"]["volume_id"] == "vol-a"
         assert drivers.names() == [NAME]
