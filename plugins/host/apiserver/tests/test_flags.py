@@ -44,7 +44,6 @@ OF_1_36 = """
 WITHOUT_EFFECT = {
     "api-burst", "api-prefix", "api-rate", "cloud-provider", "cluster-name", "contention-profiling",
     "deserialization-cache-size",
-    "egress-selector-config-file",
     "enable-aggregator-routing", "experimental-prefix", "http2-max-streams-per-connection",
     "kubelet-read-only-port", "master-service-namespace", "peer-advertise-ip", "peer-advertise-port",
     "log-flush-frequency", "permit-address-sharing", "tls-ca-file",
