@@ -258,6 +258,7 @@ def test_a_kubelet_that_may_not_register_waits_for_its_node(tmp_path):
 
 def test_with_an_external_cloud_the_node_waits_for_it_and_keeps_its_addresses(tmp_path):
     with running(tmp_path, **{"cloud-provider": "external", "node-status-update-frequency": "100ms"}) as rig:
+        until(lambda: (rig.client.get(NODES, "n1").get("status") or {}).get("addresses"))
         registered = rig.client.get(NODES, "n1")
         found = [{"type": "ExternalIP", "address": "203.0.113.9"}]
         rig.client.patch(NODES, "n1", {"status": {"addresses": found}}, subresource="status")
@@ -275,6 +276,7 @@ def test_with_an_external_cloud_the_node_waits_for_it_and_keeps_its_addresses(tm
 
 def test_with_an_external_cloud_addresses_that_were_not_given_are_the_clouds(tmp_path):
     with running(tmp_path, **{"cloud-provider": "external", "node-ip": ""}) as rig:
+        until(lambda: rig.client.get(NODES, "n1").get("status"))
         node = rig.client.get(NODES, "n1")
 
     assert "alpha.kubernetes.io/provided-node-ip" not in node["metadata"]["annotations"]

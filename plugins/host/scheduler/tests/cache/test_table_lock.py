@@ -1,4 +1,4 @@
-"""The table's lock: news never waits for it, and is there for whoever takes it next."""
+"""The table's lock: news never waits for it, and is there for the thread that takes it next."""
 
 import threading
 
