@@ -24,12 +24,16 @@ def listeners(pids: Iterable[int]) -> list[str]:
 
 
 def shown_to_strangers(pids: Iterable[int]) -> list[str]:
-    """Return the pages that one of the ports shows; all are asked at once, since some wait for what is no HTTP."""
-    urls = [f"{scheme}://{place}{page}" for place in listeners(pids) for page in PAGES for scheme in ("http", "https")]
+    """Return the pages that one of the ports shows.
 
-    def code(url: str) -> str:
-        return curl(url, "-k", "-o", "/dev/null", "-w", "%{http_code}", check=False).out
+    The ports are asked at once, since some wait for what is no HTTP, and each one request after another: a server keeps
+    the threads that many at a time have taken.
+    """
+
+    def shown(place: str) -> list[str]:
+        urls = (f"{scheme}://{place}{page}" for page in PAGES for scheme in ("http", "https"))
+        codes = {url: curl(url, "-k", "-o", "/dev/null", "-w", "%{http_code}", check=False).out for url in urls}
+        return [f"{url}: {code}" for url, code in codes.items() if code.startswith("2")]
 
     with ThreadPoolExecutor(16) as pool:
-        codes = list(pool.map(code, urls))
-    return [f"{url}: {code}" for url, code in zip(urls, codes, strict=True) if code.startswith("2")]
+        return [page for pages in pool.map(shown, listeners(pids)) for page in pages]
