@@ -9,7 +9,6 @@ Source: kubernetes ``hack/local-up-cluster.sh``.
 from __future__ import annotations
 
 import shutil
-import socket
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from hyperkube_command.local_cluster.addons import Addons
 from hyperkube_command.local_cluster.arguments import DNS_ADDON, ClusterOptions, arguments
+from hyperkube_command.local_cluster.ports import refusal
 from hyperkube_command.local_cluster.processes import PROGRAM, ServerProcess, wait_until_ready
 from hyperkube_command.local_cluster.up import prepared, wait_for_node
 from hyperkube_lib.local_cluster.layout import CertificateFolderLayout
@@ -201,14 +201,8 @@ def components_flags(script: Script) -> dict[str, tuple[str, ...]]:
 
 def _refuse_taken_ports(ports: dict[str, int]) -> None:
     for name, port in ports.items():
-        if not port:
-            continue
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError as error:
-                raise UsageError(f"cannot listen on port {port} for {name}: {error.strerror}") from error
+        if port and (why := refusal("127.0.0.1", port)):
+            raise UsageError(f"cannot listen on port {port} for {name}: {why}")
 
 
 def run(cluster: ClusterOptions, script: Script) -> None:

@@ -17,6 +17,7 @@ from hyperkube_command.local_cluster.addons import Addons
 from hyperkube_command.local_cluster.arguments import ANYWHERE, CONTAINER_PODS, CONTAINER_SERVICES, ClusterOptions
 from hyperkube_command.local_cluster.left_pods import remember_runtime
 from hyperkube_command.local_cluster.loopback_slice import locked_slice
+from hyperkube_command.local_cluster.ports import free_port, refusal
 from hyperkube_command.local_cluster.privileged_ports import PORT_OFFSET, kubernetes_service_port, may_bind
 from hyperkube_command.local_cluster.process_memory import give_back_regularly, spare_arenas
 from hyperkube_command.local_cluster.watched_plugins import ADDONS, plugins_in
@@ -300,11 +301,13 @@ def prepared(cluster: ClusterOptions) -> Iterator[ClusterOptions]:
     """Choose addresses and ports, make certificates and kubeconfigs; yield the completed options."""
     from hyperkube_command.local_cluster.certificates import write_credentials
 
-    _refuse_taken_port(cluster.bind_address, cluster.secure_port)
+    if why := refusal(cluster.bind_address, cluster.secure_port):
+        at = f"{cluster.bind_address} port {cluster.secure_port}"
+        raise UsageError(f"cannot listen on {at}: {why} (choose another with --secure-port)")
     layout = cluster.layout
     (layout.root / "manifests").mkdir(mode=0o700, exist_ok=True)
     with locked_slice(layout.root / "slice") as addresses:
-        port = _free_port(cluster.bind_address, cluster.kubelet_port)
+        port = free_port(cluster.bind_address, cluster.kubelet_port)
         pods, services = addresses.pods, addresses.services
         if cluster.has_containers:
             pods, services = CONTAINER_PODS, CONTAINER_SERVICES
@@ -319,28 +322,6 @@ def prepared(cluster: ClusterOptions) -> Iterator[ClusterOptions]:
         )
         write_credentials(complete)
         yield complete
-
-
-def _refuse_taken_port(address: str, port: int) -> None:
-    with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((address, port))
-        except OSError as error:
-            raise UsageError(
-                f"cannot listen on {address} port {port}: {error.strerror} (choose another with --secure-port)"
-            ) from error
-
-
-def _free_port(address: str, wanted: int) -> int:
-    """Return `wanted` if it can be bound, else a port the kernel picks."""
-    for port in (wanted, 0):
-        with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            with contextlib.suppress(OSError):
-                probe.bind((address, port))
-                return int(probe.getsockname()[1])
-    raise UsageError(f"cannot listen on {address}")
 
 
 def wait_for_node(client: Client, name: str, stopped: StopSignal, since: datetime) -> None:
