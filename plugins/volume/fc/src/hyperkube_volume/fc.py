@@ -7,26 +7,23 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from hyperkube_lib.volume_mount import Mounter, format_and_mount, multipath_of, paths_of
+from hyperkube_lib.volume_mount import Mounter, NetworkDisks, format_and_mount, multipath_of, paths_of
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.volume import (
     DeviceRequest,
     MountedVolume,
     VolumeFailed,
-    VolumeRequest,
     Volumes,
     VolumeSpec,
 )
-from hyperkube.machinery.objects import Object, name_of
+from hyperkube.machinery.objects import Object
 from hyperkube.plugin import Plugin
 
 __all__ = ["Fc"]
 
-_ACCESS = ("ReadWriteOnce", "ReadOnlyMany")
 _NONE = "fc: no fc disk information found. failed to make a new mounter"
 
 
@@ -103,25 +100,17 @@ class Disks:
                 raise VolumeFailed(f"fc: scan {file}: {error.strerror}") from error
 
 
-class FcVolumes:
-    """Finds and mounts; see `Attachable`, `DeviceMountable`, `BlockMappable`, `Persistent` and `Reconstructable`.
-
-    That a volume is attached says no more than which node is to use it: no storage is asked.
-    """
+class FcVolumes(NetworkDisks):
+    """Finds and mounts; see `NetworkDisks`, `BlockMappable`, `Persistent` and `Reconstructable`."""
 
     def __init__(self, mounter: Mounter | None = None, disks: Disks | None = None) -> None:
         """Use the machine's programs and disks unless others are given."""
-        self._mounter = mounter or Mounter()
+        super().__init__(mounter or Mounter())
         self._disks = disks or Disks()
-        self._detached: set[tuple[str, str]] = set()
 
     def supports(self, volume: Object) -> bool:
         """Handle ``fc``."""
         return "fc" in volume
-
-    def access_modes(self) -> Sequence[str]:
-        """Return those of a disk."""
-        return _ACCESS
 
     def volume_name(self, spec: VolumeSpec) -> str:
         """Return targets and LUN, or the disk's ids, as Go prints them."""
@@ -133,34 +122,12 @@ class FcVolumes:
 
     # attaching
 
-    def can_attach(self, spec: VolumeSpec) -> bool:
-        """All are."""
-        del spec
-        return True
-
-    def attach(self, spec: VolumeSpec, node: Object) -> str:
-        """Let the node use it."""
-        self._detached.discard((self.volume_name(spec), name_of(node)))
-        return ""
-
-    def volumes_are_attached(self, specs: Sequence[VolumeSpec], node: Object) -> Mapping[str, bool]:
-        """Tell of those that were not detached here."""
-        return {spec.name: (self.volume_name(spec), name_of(node)) not in self._detached for spec in specs}
-
     def wait_for_attach(self, spec: VolumeSpec, device: str, pod: Object, node: Object) -> str:
         """Find the disk."""
         del device, pod, node
         return self._disks.find(spec.volume)
 
-    def detach(self, volume_name: str, node_name: str) -> None:
-        """Let the node use it no more."""
-        self._detached.add((volume_name, node_name))
-
     # the node
-
-    def can_device_mount(self, spec: VolumeSpec) -> bool:
-        """All are, but those that pods get as devices."""
-        return not spec.is_block
 
     def device_mount_path(self, spec: VolumeSpec, plugin_dir: str) -> str:
         """Return the folder of the disk."""
@@ -186,23 +153,6 @@ class FcVolumes:
         """Unmount the disk, and have the kernel forget it."""
         self._mounter.clean_up(path)
         self._forget(Path(path))
-
-    def setup(self, request: VolumeRequest) -> str:
-        """Show the mounted disk to a pod."""
-        if self._mounter.is_mount_point(request.path):
-            return request.path
-        Path(request.path).mkdir(mode=0o750, parents=True, exist_ok=True)
-        options = ["bind", *(("ro",) if request.spec.read_only or request.read_only else ())]
-        try:
-            self._mounter.mount(request.device_mount_path, request.path, options=options)
-        except VolumeFailed:
-            self._mounter.clean_up(request.path)
-            raise
-        return request.path
-
-    def teardown(self, mounted: MountedVolume) -> None:
-        """Take it away again."""
-        self._mounter.clean_up(mounted.path)
 
     def construct_spec(self, mounted: MountedVolume) -> VolumeSpec:
         """Return the disk of a volume, as it was kept.

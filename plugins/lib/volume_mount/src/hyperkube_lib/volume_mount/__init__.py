@@ -9,6 +9,7 @@ from hyperkube_lib.volume_mount.loop_devices import attach_loop, detach_loop, lo
 from hyperkube_lib.volume_mount.mount_table import Mount, mount_table, mounts_below
 from hyperkube_lib.volume_mount.mounter import Mounter
 from hyperkube_lib.volume_mount.multipath import multipath_of, paths_of
+from hyperkube_lib.volume_mount.network_disks import NetworkDisks
 from hyperkube_lib.volume_mount.programs import FakePrograms, Finished, HostPrograms, Programs
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "HostPrograms",
     "Mount",
     "Mounter",
+    "NetworkDisks",
     "Programs",
     "attach_loop",
     "detach_loop",

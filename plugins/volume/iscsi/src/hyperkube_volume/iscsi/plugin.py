@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
-from hyperkube_lib.volume_mount import HostPrograms, Mounter, format_and_mount
+from hyperkube_lib.volume_mount import HostPrograms, Mounter, NetworkDisks, format_and_mount
 from hyperkube_volume.iscsi.disk import Disk, disk_of, disks_below, load, record_of, save
 from hyperkube_volume.iscsi.initiator import Initiator
 
@@ -15,35 +15,24 @@ from hyperkube.hookspecs.volume import (
     DeviceRequest,
     MountedVolume,
     VolumeFailed,
-    VolumeRequest,
     Volumes,
     VolumeSpec,
 )
 from hyperkube.machinery.errors import ApiError
-from hyperkube.machinery.objects import Object, name_of, namespace_of
+from hyperkube.machinery.objects import Object, namespace_of
 from hyperkube.plugin import Plugin
 
-_ACCESS = ("ReadWriteOnce", "ReadOnlyMany")
 
-
-class IscsiVolumes:
-    """Logs in and mounts; see `Attachable`, `DeviceMountable`, `BlockMappable`, `Persistent` and `Reconstructable`.
-
-    That a volume is attached says no more than which node is to log in: the target is not asked.
-    """
+class IscsiVolumes(NetworkDisks):
+    """Logs in and mounts; see `NetworkDisks`, `BlockMappable`, `Persistent` and `Reconstructable`."""
 
     def __init__(self, mounter: Mounter, initiator: Initiator) -> None:
-        self._mounter = mounter
+        super().__init__(mounter)
         self._initiator = initiator
-        self._detached: set[tuple[str, str]] = set()
 
     def supports(self, volume: Object) -> bool:
         """Handle ``iscsi``."""
         return "iscsi" in volume
-
-    def access_modes(self) -> Sequence[str]:
-        """Return those of a disk."""
-        return _ACCESS
 
     def volume_name(self, spec: VolumeSpec) -> str:
         """Return portal, target and LUN."""
@@ -52,34 +41,12 @@ class IscsiVolumes:
 
     # attaching
 
-    def can_attach(self, spec: VolumeSpec) -> bool:
-        """All are."""
-        del spec
-        return True
-
-    def attach(self, spec: VolumeSpec, node: Object) -> str:
-        """Let the node log in."""
-        self._detached.discard((self.volume_name(spec), name_of(node)))
-        return ""
-
-    def volumes_are_attached(self, specs: Sequence[VolumeSpec], node: Object) -> Mapping[str, bool]:
-        """Tell of those that were not detached here."""
-        return {spec.name: (self.volume_name(spec), name_of(node)) not in self._detached for spec in specs}
-
     def wait_for_attach(self, spec: VolumeSpec, device: str, pod: Object, node: Object) -> str:
         """Wait for nothing: the login takes the secrets that come with the mount."""
         del spec, pod, node
         return device
 
-    def detach(self, volume_name: str, node_name: str) -> None:
-        """Let the node log in no more; it has logged out when it unmounted."""
-        self._detached.add((volume_name, node_name))
-
     # the node
-
-    def can_device_mount(self, spec: VolumeSpec) -> bool:
-        """All are, but those that pods get as devices."""
-        return not spec.is_block
 
     def device_mount_path(self, spec: VolumeSpec, plugin_dir: str) -> str:
         """Return the folder of the disk."""
@@ -108,23 +75,6 @@ class IscsiVolumes:
         disk = load(Path(path))
         if disk is not None:
             self._logout(disk, Path(path))
-
-    def setup(self, request: VolumeRequest) -> str:
-        """Show the mounted disk to a pod."""
-        if self._mounter.is_mount_point(request.path):
-            return request.path
-        Path(request.path).mkdir(mode=0o750, parents=True, exist_ok=True)
-        options = ["bind", *(("ro",) if request.spec.read_only or request.read_only else ())]
-        try:
-            self._mounter.mount(request.device_mount_path, request.path, options=options)
-        except VolumeFailed:
-            self._mounter.clean_up(request.path)
-            raise
-        return request.path
-
-    def teardown(self, mounted: MountedVolume) -> None:
-        """Take it away again."""
-        self._mounter.clean_up(mounted.path)
 
     def construct_spec(self, mounted: MountedVolume) -> VolumeSpec:
         """Return the disk whose folder the pod's is a bind mount of.
