@@ -143,13 +143,13 @@ class TestRules:
             named("cube", rules=[{"apiGroups": values, "resources": values, "verbs": values}]),
         )
         reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cube"}
-        subject = {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "nobody"}
+        subject = {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "reader"}
         hostile.ask("POST", f"{RBAC}/clusterrolebindings", named("cube", roleRef=reference, subjects=[subject]))
         review = {"spec": {"namespace": "a"}}
         reviews = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews"
 
         def told():
-            status, answer = quickly(lambda: hostile.ask("POST", reviews, review, **{"Impersonate-User": "nobody"}))
+            status, answer = quickly(lambda: hostile.ask("POST", reviews, review, **{"Impersonate-User": "reader"}))
             assert status == 201
             return answer["status"]["resourceRules"]
 
