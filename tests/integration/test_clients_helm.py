@@ -19,9 +19,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 from client_objects import GROUP, custom, definition, deployment, pod, served_cluster
 
 kubernetes = pytest.importorskip("kubernetes", reason="the Python client 'kubernetes' is not installed")
+from hyperkube_lib.protobuf import MEDIA_TYPE, Protobuf  # noqa: E402
 from kubernetes import client, config, dynamic, watch  # noqa: E402  only where it is installed
 
-from hyperkube.machinery.codecs.protobuf import MEDIA_TYPE, Protobuf  # noqa: E402
 from hyperkube.machinery.schema import compile_schema  # noqa: E402
 
 pytestmark = pytest.mark.slow

@@ -13,10 +13,9 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from client_objects import GROUP, custom, definition
+from hyperkube_lib.protobuf import open_envelope
 from server_processes import configmap, eventually
 from wire import JSON, MAPS, META, PROTOBUF, WIDGETS, YAML, wired
-
-from hyperkube.machinery.codecs.protobuf import open_envelope
 
 pytestmark = pytest.mark.slow
 

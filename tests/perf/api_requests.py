@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple
 
+from hyperkube_lib.protobuf import Protobuf
 from servers_under_load import Ask, Served  # type: ignore[import-not-found]  # beside this file, not a package
 
-from hyperkube.machinery.codecs.protobuf import Protobuf
 from hyperkube.machinery.schema import compile_schema
 
 PODS = 1000

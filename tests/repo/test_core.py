@@ -38,8 +38,8 @@ TYPES = {"NodeName"}
 """Types of core's own: the name of a node, in the API the field ``nodeName``."""
 
 PLAIN_WORDS = {
-    "apps": ("the API group", {"kinds/resources.py", "kinds/templates.py"}),
-    "batch": ("the API group", {"kinds/resources.py", "kinds/templates.py"}),
+    "apps": ("the API group", {"kinds/resources.py"}),
+    "batch": ("the API group", {"kinds/resources.py"}),
     "default": (
         "the namespace, a key of files",
         {
@@ -82,7 +82,6 @@ PLAIN_WORDS = {
             "client/fake.py",
             "kinds/conditions.py",
             "kinds/pods.py",
-            "kinds/storage_versions.py",
             "kinds/workloads.py",
             "machinery/errors.py",
             "testing/contracts/admission.py",

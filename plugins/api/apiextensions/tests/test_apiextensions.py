@@ -5,9 +5,9 @@ from types import SimpleNamespace
 import pytest
 from hyperkube_api.apiextensions.resources import ApiextensionsApi
 from hyperkube_api.apiextensions.strategy import CustomResourceDefinitionStrategy
+from hyperkube_lib.protobuf import Protobuf
 from hyperkube_testing.api import ApiContract
 
-from hyperkube.machinery.codecs.protobuf import Protobuf
 from hyperkube.machinery.objects import copy_object
 from hyperkube.machinery.schema import compile_schema
 

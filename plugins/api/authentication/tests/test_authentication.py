@@ -5,11 +5,11 @@ from types import SimpleNamespace
 import pytest
 from hyperkube_api.authentication.resources import AuthenticationApi
 from hyperkube_api.authentication.reviews import review_token
+from hyperkube_lib.protobuf import Protobuf
 from hyperkube_testing.api import ApiContract
 
 from hyperkube.hookspecs.api_services import ApiServices
 from hyperkube.hookspecs.authn import Authenticated
-from hyperkube.machinery.codecs.protobuf import Protobuf
 from hyperkube.machinery.errors import Unauthorized
 from hyperkube.machinery.objects import copy_object
 from hyperkube.machinery.schema import compile_schema

@@ -2,8 +2,8 @@
 
 import pytest
 from hyperkube_api.internal.storage_versions import StorageVersionStrategy
+from hyperkube_lib.protobuf import Protobuf
 
-from hyperkube.machinery.codecs.protobuf import Protobuf
 from hyperkube.machinery.objects import copy_object
 from hyperkube.machinery.schema import compile_schema
 

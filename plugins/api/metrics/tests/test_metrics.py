@@ -1,8 +1,8 @@
 """The types of the group metrics: one of them is decoded, and comes back from protobuf."""
 
 import pytest
+from hyperkube_lib.protobuf import Protobuf
 
-from hyperkube.machinery.codecs.protobuf import Protobuf
 from hyperkube.machinery.objects import copy_object
 from hyperkube.machinery.schema import compile_schema
 

@@ -2,9 +2,9 @@
 
 import pytest
 from hyperkube_api.node.resources import NodeApi
+from hyperkube_lib.protobuf import Protobuf
 from hyperkube_testing.api import ApiContract
 
-from hyperkube.machinery.codecs.protobuf import Protobuf
 from hyperkube.machinery.objects import copy_object
 from hyperkube.machinery.schema import compile_schema
 

@@ -3,9 +3,9 @@
 import pytest
 from hyperkube_api.pod_security_policy.resources import PodSecurityPolicyApi
 from hyperkube_api.pod_security_policy.strategy import PodSecurityPolicyStrategy
+from hyperkube_lib.protobuf import Protobuf
 from hyperkube_testing.api import ApiContract
 
-from hyperkube.machinery.codecs.protobuf import Protobuf
 from hyperkube.machinery.objects import copy_object
 from hyperkube.machinery.schema import compile_schema
 from hyperkube.plugin import PluginContext

@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 import pytest
 from hyperkube_api.resource.resource_slices.defaults import default_taints
 from hyperkube_api.resource.resources import ResourceApi
+from hyperkube_lib.protobuf import Protobuf
 from hyperkube_testing.api import ApiContract
 
-from hyperkube.machinery.codecs.protobuf import Protobuf
 from hyperkube.machinery.objects import copy_object
 from hyperkube.machinery.schema import compile_schema
 

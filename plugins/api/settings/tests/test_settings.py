@@ -3,9 +3,9 @@
 import pytest
 from hyperkube_api.settings.resources import SettingsApi
 from hyperkube_api.settings.strategy import PodPresetStrategy
+from hyperkube_lib.protobuf import Protobuf
 from hyperkube_testing.api import ApiContract
 
-from hyperkube.machinery.codecs.protobuf import Protobuf
 from hyperkube.machinery.objects import copy_object
 from hyperkube.machinery.schema import compile_schema
 from hyperkube.plugin import PluginContext

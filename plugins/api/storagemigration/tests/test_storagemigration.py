@@ -5,8 +5,8 @@ from hyperkube_api.storagemigration.storage_version_migrations import (
     StorageVersionMigrationStrategy,
     storage_version_migration_cells,
 )
+from hyperkube_lib.protobuf import Protobuf
 
-from hyperkube.machinery.codecs.protobuf import Protobuf
 from hyperkube.machinery.objects import copy_object
 from hyperkube.machinery.schema import compile_schema
 

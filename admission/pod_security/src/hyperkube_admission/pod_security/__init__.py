@@ -14,12 +14,12 @@ from hyperkube_admission.pod_security.baseline import SECCOMP_CONTAINER_ANNOTATI
 from hyperkube_admission.pod_security.findings import name_in
 from hyperkube_admission.pod_security.policies import PREFIX, LevelVersion, Policy, policy_of
 from hyperkube_admission.pod_security.standards import findings_of
+from hyperkube_lib.pod_templates import TEMPLATE_RESOURCES, template_of
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.admission import AdmissionRequest
 from hyperkube.kinds.pods import spec_of
 from hyperkube.kinds.resources import NAMESPACES, PODS
-from hyperkube.kinds.templates import TEMPLATE_RESOURCES, template_of
 from hyperkube.machinery.aggregate import aggregate
 from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import Forbidden, InternalError, Invalid, NotFound, UsageError

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Collection
 from datetime import datetime
 
+from hyperkube_lib.storage_versions import STORAGE_VERSIONS, with_common_encoding_version
+
 from hyperkube.client.actions import Action, Delete, Update, perform
 from hyperkube.client.reconcile import ReconcileLoop
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds.resources import LEASES
-from hyperkube.kinds.storage_versions import STORAGE_VERSIONS, with_common_encoding_version
 from hyperkube.machinery.errors import NotFound
 from hyperkube.machinery.objects import Object, labels_of, metadata, name_of
 from hyperkube.plugin import Plugin

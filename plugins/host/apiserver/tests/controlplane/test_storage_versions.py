@@ -7,12 +7,11 @@ from hyperkube_host.apiserver.custom.definitions import group_versions
 from hyperkube_host.apiserver.options import Options
 from hyperkube_host.apiserver.resources.registry import Registry
 from hyperkube_host.apiserver.server import ApiServer
+from hyperkube_lib.storage_versions import STORAGE_VERSIONS
 from hyperkube_lib.watch_cache.watch_cache import StoreCache
 
-from hyperkube.kinds.storage_versions import STORAGE_VERSIONS, with_common_encoding_version, with_server
 from hyperkube.machinery.clock import SystemClock
 from hyperkube.machinery.errors import NotFound
-from hyperkube.machinery.times import parse_time
 from hyperkube.machinery.users import LOOPBACK
 from hyperkube.storage.memory import MemoryStore
 from hyperkube.testing.waiting import eventually
@@ -26,7 +25,6 @@ OPTIONS = {
     "advertise-address": "127.0.0.1",
     "runtime-config": {"internal.apiserver.k8s.io/v1alpha1": "true"},
 }
-NOW = parse_time("2026-01-01T00:00:00Z")
 
 
 @pytest.mark.parametrize("on", [True, False])
@@ -64,15 +62,3 @@ def test_custom_resources_have_none():
 
     assert [each.spec.resource.resource for each in registry.resources()] == ["widgets"]
     assert stored_resources(registry) == []
-
-
-def test_servers_that_do_not_agree_leave_no_common_version():
-    status = with_common_encoding_version(with_server({}, "a", "apps/v1", ["apps/v1"], []), 1, NOW)
-    both = with_common_encoding_version(with_server(status, "b", "apps/v2", ["apps/v1", "apps/v2"], []), 1, NOW)
-    again = with_common_encoding_version(with_server(both, "a", "apps/v2", ["apps/v2"], []), 1, NOW)
-
-    assert status["commonEncodingVersion"] == "apps/v1"
-    assert "commonEncodingVersion" not in both
-    assert both["conditions"][0]["status"] == "False"
-    assert again["commonEncodingVersion"] == "apps/v2"
-    assert [row["apiServerID"] for row in again["storageVersions"]] == ["a", "b"]

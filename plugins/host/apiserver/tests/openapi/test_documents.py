@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from hyperkube_host.apiserver.openapi import OpenApi, documents, gnostic_v3
 from hyperkube_host.apiserver.openapi.gnostic import encode_document
+from hyperkube_lib.protobuf.wire_scalars import read_numbers
 from hyperkube_lib.structural_schema.structural_type import StructuralType
 
 from hyperkube.hookspecs.api import ResourceSpec, Subresource
-from hyperkube.machinery.codecs.wire_scalars import read_numbers
 from hyperkube.machinery.groups import GroupVersionKind, GroupVersionResource
 
 pytest.importorskip("hyperkube_api.apps.v1")

@@ -10,10 +10,10 @@ from itertools import count
 
 import pytest
 from hyperkube_host.apiserver.server import ApiServer
+from hyperkube_lib.protobuf import Protobuf
 from hyperkube_lib.serving.exchange import HttpRequest
 from hyperkube_lib.serving.known_heads import Head
 
-from hyperkube.machinery.codecs.protobuf import Protobuf
 from hyperkube.machinery.schema import compile_schema
 from hyperkube.testing.waiting import eventually
 

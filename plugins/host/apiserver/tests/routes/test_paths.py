@@ -3,9 +3,9 @@
 import orjson
 import pytest
 from hyperkube_host.apiserver.server import ApiServer
+from hyperkube_lib.protobuf import open_envelope
 from hyperkube_lib.serving.exchange import HttpRequest
 
-from hyperkube.machinery.codecs.protobuf import open_envelope
 from hyperkube.machinery.users import LOOPBACK
 from hyperkube.storage.memory import MemoryStore
 

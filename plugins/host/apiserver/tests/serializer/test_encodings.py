@@ -9,11 +9,11 @@ import orjson
 import pytest
 from hyperkube_host.apiserver.resources.served import ServedResource
 from hyperkube_host.apiserver.serializer.encodings import Encodings, ObjectEncoder, ObservedNow, until_change
+from hyperkube_lib.protobuf import Protobuf
+from hyperkube_lib.protobuf.wire import delimited
 from hyperkube_lib.watch_cache.cached_object import CachedObject
 
 from hyperkube.hookspecs.api import Column, ResourceSpec
-from hyperkube.machinery.codecs.protobuf import Protobuf
-from hyperkube.machinery.codecs.wire import delimited
 from hyperkube.machinery.groups import GroupVersionKind, GroupVersionResource
 from hyperkube.machinery.schema import compile_schema
 from hyperkube.machinery.times import format_time, human_duration, parse_time

@@ -3,9 +3,9 @@ import pytest
 from hyperkube_host.apiserver.server import ApiServer
 from hyperkube_host.apiserver.storage.stored_definitions import from_v1beta1
 from hyperkube_host.apiserver.storage.stored_values import StoredValues
+from hyperkube_lib.protobuf import Protobuf
 
 from hyperkube.hookspecs.storage import Unreadable
-from hyperkube.machinery.codecs.protobuf import Protobuf
 from hyperkube.machinery.groups import GroupVersion
 from hyperkube.machinery.schema import compile_schema
 

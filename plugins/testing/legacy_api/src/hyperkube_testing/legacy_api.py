@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, ClassVar
 
+from hyperkube_lib.protobuf import Protobuf
 from hyperkube_testing.api import ApiContract
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -17,7 +18,6 @@ from hypothesis.strategies import DataObject, SearchStrategy
 from hyperkube.hookspecs import api as specs
 from hyperkube.hookspecs.api import ApiHooks, ResourceSpec
 from hyperkube.hookspecs.base import Plugin, PluginContext
-from hyperkube.machinery.codecs.protobuf import Protobuf
 from hyperkube.machinery.groups import GroupVersionKind
 from hyperkube.machinery.objects import Object, copy_object
 from hyperkube.machinery.schema import KubeSchema, compile_schema, fields, resolve

@@ -14,10 +14,10 @@ from typing import Any
 
 import orjson
 from hyperkube_host.scheduler.simulation import KINDS
+from hyperkube_lib.pod_templates import template_of
 
 from hyperkube.client.client import Client
 from hyperkube.kinds.pods import containers
-from hyperkube.kinds.templates import template_of
 from hyperkube.machinery.errors import ApiError, Forbidden, NotFound, UsageError
 from hyperkube.machinery.objects import Object, copy_object, name_of, namespace_of
 

@@ -22,12 +22,12 @@ from hyperkube_host.apiserver.health.post_start_hooks import Part
 from hyperkube_host.apiserver.options import Options
 from hyperkube_host.apiserver.pipeline.insecure import InsecureHandler
 from hyperkube_host.apiserver.storage.store_health import StoreAnswers, wait_for_store
+from hyperkube_lib.protobuf import Protobuf
 from hyperkube_lib.serving.turns import Turns
 from hyperkube_lib.watch_cache.resource_cache import ANY_REVISION
 
 from hyperkube.client.client import Client
 from hyperkube.machinery.clock import Clock, SystemClock
-from hyperkube.machinery.codecs.protobuf import Protobuf
 from hyperkube.machinery.users import UserInfo
 from hyperkube.plugin.loader import one_look
 from hyperkube.storage.store import QueuesWrites, Store, prefix_end

@@ -33,10 +33,10 @@ from hyperkube_host.apiserver.serializer.encode import Encoder
 from hyperkube_host.apiserver.serializer.encodings import ObjectEncoder
 from hyperkube_host.apiserver.serializer.tables import ColumnDefinitions
 from hyperkube_host.apiserver.storage.store_health import StoreAnswers, StoreMetrics
+from hyperkube_lib.protobuf import Protobuf
 from hyperkube_lib.serving.turns import Turns
 
 from hyperkube.machinery.clock import Clock
-from hyperkube.machinery.codecs.protobuf import Protobuf
 from hyperkube.machinery.record import Record
 
 if TYPE_CHECKING:

@@ -20,11 +20,11 @@ from hyperkube_host.apiserver.rest.objects import StoredObjects
 from hyperkube_host.apiserver.rest.ownership import FieldOwnership
 from hyperkube_host.apiserver.rest.services import LeasePool, Services
 from hyperkube_host.apiserver.serializer.decode import BodyDecoder, Kinds
+from hyperkube_lib.protobuf import Protobuf
 from hyperkube_lib.serving.ssh_tunnels import SshTunnels, build_tunnels
 from hyperkube_lib.serving.turns import Turns
 
 from hyperkube.hookspecs.api_services import ApiServices
-from hyperkube.machinery.codecs.protobuf import Protobuf
 
 
 def build_services(

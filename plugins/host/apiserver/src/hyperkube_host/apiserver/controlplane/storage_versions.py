@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from hyperkube_host.apiserver.resources.registry import Registry
 from hyperkube_host.apiserver.resources.served import ServedResource
+from hyperkube_lib.storage_versions import STORAGE_VERSIONS, with_common_encoding_version, with_server
 
 from hyperkube.client.client import Client
-from hyperkube.kinds.storage_versions import STORAGE_VERSIONS, with_common_encoding_version, with_server
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import AlreadyExists, Conflict, NotFound

@@ -21,8 +21,8 @@ from hyperkube_host.apiserver.openapi.members import (
     text,
     texts,
 )
+from hyperkube_lib.protobuf.wire import delimited
 
-from hyperkube.machinery.codecs.wire import delimited
 from hyperkube.machinery.objects import Object
 
 MEDIA_TYPE = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
 import orjson
+from hyperkube_lib.protobuf.wire import FIXED64, VARINT, delimited, tag, varint
 
-from hyperkube.machinery.codecs.wire import FIXED64, VARINT, delimited, tag, varint
 from hyperkube.machinery.objects import Object
 
 Write: TypeAlias = Callable[[int, Any], bytes]

@@ -19,10 +19,10 @@ from hyperkube_host.apiserver.serializer import negotiation
 from hyperkube_host.apiserver.serializer.encode import ok, wants_pretty, write
 from hyperkube_host.apiserver.serializer.negotiation import ALL, JSON, PROTOBUF
 from hyperkube_host.apiserver.serializer.path_errors import not_allowed, not_found
+from hyperkube_lib.protobuf import Protobuf
 from hyperkube_lib.serving.exchange import Response
 
 from hyperkube.hookspecs.api import Subresource
-from hyperkube.machinery.codecs.protobuf import Protobuf
 from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import NotAcceptable
 from hyperkube.machinery.objects import Object

@@ -13,10 +13,10 @@ from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.resources.served import Codec
 from hyperkube_host.apiserver.serializer import negotiation
 from hyperkube_host.apiserver.serializer.document import Document, as_warnings, read_json, read_yaml
+from hyperkube_lib.protobuf import Protobuf, ProtobufError, open_envelope
 from hyperkube_lib.serving import json
 from hyperkube_lib.serving.json import JsonError, summary
 
-from hyperkube.machinery.codecs.protobuf import Protobuf, ProtobufError, open_envelope
 from hyperkube.machinery.codecs.yaml import YamlError
 from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import ApiError, BadRequest, RequestEntityTooLarge

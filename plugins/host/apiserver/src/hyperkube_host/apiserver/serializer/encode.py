@@ -30,6 +30,8 @@ from hyperkube_host.apiserver.serializer.tables import (
 )
 from hyperkube_host.apiserver.serializer.waiting_stream import WaitingStream
 from hyperkube_host.apiserver.serializer.watch_stream import WatchStream, frames_for
+from hyperkube_lib.protobuf import Protobuf, enveloped
+from hyperkube_lib.protobuf.wire import delimited
 from hyperkube_lib.serving import json
 from hyperkube_lib.serving.exchange import Answer, ChunkSource, Response, StreamResponse
 from hyperkube_lib.watch_cache.cached_object import CachedObject
@@ -37,8 +39,6 @@ from hyperkube_lib.watch_cache.resource_cache import ANY_REVISION
 
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.codecs import yaml
-from hyperkube.machinery.codecs.protobuf import Protobuf, enveloped
-from hyperkube.machinery.codecs.wire import delimited
 from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import ApiError, NotAcceptable
 from hyperkube.machinery.groups import GroupVersionKind

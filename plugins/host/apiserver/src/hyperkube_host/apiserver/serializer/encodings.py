@@ -17,10 +17,10 @@ from typing import Any, NamedTuple, TypeVar
 import orjson
 from hyperkube_host.apiserver.resources.served import ServedResource
 from hyperkube_host.apiserver.serializer.tables import cells_of, conditions_of, partial
+from hyperkube_lib.protobuf import Protobuf
+from hyperkube_lib.protobuf.wire import delimited
 from hyperkube_lib.watch_cache.cached_object import CachedObject
 
-from hyperkube.machinery.codecs.protobuf import Protobuf
-from hyperkube.machinery.codecs.wire import delimited
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.schema import CompiledSchema
 

@@ -23,11 +23,11 @@ from hyperkube_host.apiserver.serializer.tables import (
     row,
     table_bytes,
 )
+from hyperkube_lib.protobuf import Protobuf, enveloped, watch_frame
 from hyperkube_lib.watch_cache.cached_object import CachedObject
 from hyperkube_lib.watch_cache.watchers import ADDED, DELETED, MODIFIED, CacheEvent
 
 from hyperkube.machinery.clock import Clock, Timer
-from hyperkube.machinery.codecs.protobuf import Protobuf, enveloped, watch_frame
 from hyperkube.machinery.errors import ApiError
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.schema import CompiledSchema

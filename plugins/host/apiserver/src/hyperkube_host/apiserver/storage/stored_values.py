@@ -14,9 +14,9 @@ import orjson
 from hyperkube_host.apiserver.resources.registry import Registry
 from hyperkube_host.apiserver.resources.served import ServedResource
 from hyperkube_host.apiserver.storage.stored_definitions import OLD, from_v1beta1
+from hyperkube_lib.protobuf import MAGIC, Protobuf, ProtobufError, open_envelope
 
 from hyperkube.hookspecs.storage import Unreadable
-from hyperkube.machinery.codecs.protobuf import MAGIC, Protobuf, ProtobufError, open_envelope
 from hyperkube.machinery.groups import GroupVersion, GroupVersionKind
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.schema import CompiledSchema, DecodeError

@@ -6,8 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from hyperkube.machinery.codecs.protobuf import (
+from hyperkube_lib.protobuf import (
     NOT_PROTOBUF,
     Protobuf,
     ProtobufError,
@@ -15,7 +14,8 @@ from hyperkube.machinery.codecs.protobuf import (
     open_envelope,
     watch_frame,
 )
-from hyperkube.machinery.codecs.wire import delimited
+from hyperkube_lib.protobuf.wire import delimited
+
 from hyperkube.machinery.objects import copy_object
 from hyperkube.machinery.schema import KubeSchema, compile_schema
 

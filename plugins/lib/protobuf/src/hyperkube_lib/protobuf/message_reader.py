@@ -12,9 +12,8 @@ from enum import Enum
 from typing import Any, NamedTuple
 
 import orjson
-
-from hyperkube.machinery.codecs.wire import BYTES, WireError, read_length, read_varint, skip
-from hyperkube.machinery.codecs.wire_scalars import (
+from hyperkube_lib.protobuf.wire import BYTES, WireError, read_length, read_varint, skip
+from hyperkube_lib.protobuf.wire_scalars import (
     INTEGERS,
     NUMBERS,
     READERS,
@@ -22,6 +21,7 @@ from hyperkube.machinery.codecs.wire_scalars import (
     read_number,
     read_resource_value,
 )
+
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.recent import TEMPLATE_MAX, TEMPLATES, Recent
 from hyperkube.machinery.schema.base import KubeSchema

@@ -14,9 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 import orjson
-
-from hyperkube.machinery import times
-from hyperkube.machinery.codecs.wire import (
+from hyperkube_lib.protobuf.wire import (
     BYTES,
     FIXED64,
     ONE_BYTE,
@@ -30,6 +28,8 @@ from hyperkube.machinery.codecs.wire import (
     tag,
     varint,
 )
+
+from hyperkube.machinery import times
 from hyperkube.machinery.durations import format_nanoseconds, parse_nanoseconds
 from hyperkube.machinery.schema import scalars
 

@@ -1,8 +1,7 @@
-"""Where a workload keeps its pod template and its selector."""
+"""Where a workload keeps its pod template."""
 
 from __future__ import annotations
 
-from hyperkube.machinery.labels import NOTHING, Selector, from_label_selector, selector_from_map
 from hyperkube.machinery.objects import Object
 
 TEMPLATE_PATHS: dict[str, tuple[str, ...]] = {
@@ -49,19 +48,3 @@ def template_of(obj: Object, kind: str = "") -> Object | None:
             return None
         here = below
     return here
-
-
-def selector_of(obj: Object) -> Selector:
-    """Return the selector of a workload or service: ``spec.selector``, a map of labels or a LabelSelector.
-
-    Raises:
-        SelectorError: the selector is not valid.
-    """
-    selector = (obj.get("spec") or {}).get("selector")
-    if not selector:
-        return NOTHING
-    if obj.get("kind") in {"Service", "ReplicationController"} or not (
-        selector.keys() & {"matchLabels", "matchExpressions"}
-    ):
-        return selector_from_map(selector)
-    return from_label_selector(selector)

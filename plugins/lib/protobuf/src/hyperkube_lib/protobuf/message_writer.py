@@ -12,9 +12,9 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 import orjson
+from hyperkube_lib.protobuf.wire import BYTES, ONE_BYTE, delimited, tag, varint
+from hyperkube_lib.protobuf.wire_scalars import NUMBERS, WRITERS, write_number
 
-from hyperkube.machinery.codecs.wire import BYTES, ONE_BYTE, delimited, tag, varint
-from hyperkube.machinery.codecs.wire_scalars import NUMBERS, WRITERS, write_number
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.recent import TEMPLATE_MAX, TEMPLATES, Recent
 from hyperkube.machinery.schema.base import KubeSchema

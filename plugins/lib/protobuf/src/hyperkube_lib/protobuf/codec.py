@@ -1,0 +1,76 @@
+"""Objects to and from messages: what was compiled from the schemas is kept by each codec."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from hyperkube_lib.protobuf.envelope import ProtobufError, close_envelope, open_envelope
+from hyperkube_lib.protobuf.message_reader import MessageReader
+from hyperkube_lib.protobuf.message_writer import MessageWriter
+from hyperkube_lib.protobuf.wire import WireError, delimited
+
+from hyperkube.machinery.objects import Object
+from hyperkube.machinery.schema.base import KubeSchema
+from hyperkube.machinery.schema.compiled import CompiledSchema
+
+
+class Protobuf:
+    """Reads and writes messages; keeps what it compiled from the schemas it met."""
+
+    def __init__(self) -> None:
+        self._readers: dict[type[KubeSchema], MessageReader] = {}
+        self._writers: dict[type[KubeSchema], MessageWriter] = {}
+
+    def read_message(self, message: bytes, schema: CompiledSchema) -> Object:
+        """Return the canonical object of a message, without kind and apiVersion.
+
+        Raises:
+            ProtobufError: the bytes are no message of the schema.
+            DecodeError: a value is none, such as a quantity.
+        """
+        reader = self._readers.get(schema.schema)
+        if reader is None:
+            reader = self._readers[schema.schema] = MessageReader(schema.schema, self._readers)
+        try:
+            obj: Object = reader.read(message, 0, len(message))
+        except WireError as error:
+            raise ProtobufError(str(error)) from error
+        except IndexError as error:  # the message ends within a tag, a length or a number
+            raise ProtobufError("unexpected EOF") from error
+        except RecursionError as error:
+            raise ProtobufError("exceeded max depth") from error
+        return obj
+
+    def write_message(self, obj: Object, schema: CompiledSchema) -> bytes:
+        """Return the message of an object."""
+        writer = self._writers.get(schema.schema)
+        if writer is None:
+            writer = self._writers[schema.schema] = MessageWriter(schema.schema, self._writers)
+        return writer.write(obj)
+
+    def decode(self, body: bytes, schema_of: Callable[[str, str], CompiledSchema]) -> Object:
+        """Return the object of a body; `schema_of` knows the schema of an apiVersion and a kind.
+
+        Raises:
+            ProtobufError: the body is no protobuf of Kubernetes.
+            DecodeError: a value is none, such as a quantity.
+        """
+        envelope = open_envelope(body)
+        obj = self.read_message(envelope.raw, schema_of(envelope.api_version, envelope.kind))
+        return {"kind": envelope.kind, "apiVersion": envelope.api_version, **obj}
+
+    def encode(self, obj: Object, schema: CompiledSchema) -> bytes:
+        """Return the body for an object, which says what it is."""
+        return close_envelope(obj.get("apiVersion", ""), obj.get("kind", ""), self.write_message(obj, schema))
+
+    def encode_list(self, head: Object, items: Iterable[bytes], list_meta: CompiledSchema) -> bytes:
+        """Return the body for a list from the messages of its items.
+
+        Args:
+            head: the list's apiVersion, kind and metadata.
+            items: messages made by `write_message`, each as field 2.
+            list_meta: the schema of ListMeta.
+        """
+        metadata = self.write_message(head.get("metadata", {}), list_meta)
+        message = delimited(1, metadata) + b"".join(items)
+        return close_envelope(head["apiVersion"], head["kind"], message)

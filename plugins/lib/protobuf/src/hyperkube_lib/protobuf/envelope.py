@@ -1,0 +1,91 @@
+"""What comes around a message of Kubernetes: its type, as a body has it, and the frame of a watch's event.
+
+Source: kubernetes apimachinery ``pkg/runtime/serializer/protobuf``.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+from hyperkube_lib.protobuf.wire import BYTES, WireError, delimited, read_length, tag
+from hyperkube_lib.protobuf.wire_scalars import read_numbers, text
+
+MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
+MAGIC = b"k8s\x00"
+_HEAD, _RAW = MAGIC + tag(1, BYTES), tag(2, BYTES)
+_TAIL = delimited(3, b"") + delimited(4, b"")
+_SIZE_AT = len(_HEAD)
+"""Where the length of the TypeMeta stands."""
+_LONGEST_HEAD = 256
+"""Bytes of a TypeMeta that is remembered."""
+NOT_PROTOBUF = "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]"
+
+
+class Envelope(NamedTuple):
+    """What came around a message: its type, and its bytes."""
+
+    api_version: str
+    kind: str
+    raw: bytes
+
+
+class ProtobufError(ValueError):
+    """A body that is no protobuf of Kubernetes."""
+
+
+def open_envelope(body: bytes) -> Envelope:
+    """Return the type and the message of a body.
+
+    Raises:
+        ProtobufError: the body does not begin as it must, or is broken.
+    """
+    if not body:
+        raise ProtobufError("empty data")
+    if not body.startswith(MAGIC):
+        raise ProtobufError(NOT_PROTOBUF)
+    if len(body) == len(MAGIC):
+        raise ProtobufError("empty body")
+    try:
+        size = body[_SIZE_AT] if len(body) > _SIZE_AT else 0x80
+        end = _SIZE_AT + 1 + size
+        if (
+            size < 0x80 and body[end : end + 1] == _RAW
+        ):  # as clients write it: a short head, the message, two empty strings
+            start, stop = read_length(body, end + 1, len(body))
+            if len(body) - stop == len(_TAIL) and body.endswith(_TAIL) and body.startswith(_HEAD):
+                return Envelope(*_type_meta(body[_SIZE_AT + 1 : end]), body[start:stop])
+        fields = read_numbers(body[len(MAGIC) :])
+        head = fields.get(1, b"")
+        api_version, kind = _type_meta(head) if len(head) <= _LONGEST_HEAD else _type_meta.__wrapped__(head)
+    except WireError as error:
+        raise ProtobufError(str(error)) from error
+    return Envelope(api_version, kind, fields.get(2, b""))
+
+
+@lru_cache(maxsize=1024)
+def _type_meta(message: bytes) -> tuple[str, str]:
+    """Return the apiVersion and kind that a TypeMeta holds."""
+    fields = read_numbers(message)
+    return text(fields.get(1, b"")), text(fields.get(2, b""))
+
+
+def close_envelope(api_version: str, kind: str, message: bytes) -> bytes:
+    """Return the body for a message of a type."""
+    return enveloped(api_version, kind, delimited(2, message))
+
+
+def enveloped(api_version: str, kind: str, raw: bytes) -> bytes:
+    """Return the body for a message that has its tag and length already: field 2, as the items of lists have it."""
+    return _head(api_version, kind) + raw + _TAIL
+
+
+@lru_cache(maxsize=1024)
+def _head(api_version: str, kind: str) -> bytes:
+    return MAGIC + delimited(1, delimited(1, api_version.encode()) + delimited(2, kind.encode()))
+
+
+def watch_frame(event: str, body: bytes) -> bytes:
+    """Return one event of a watch stream: its length in four bytes, then a WatchEvent around an enveloped object."""
+    message = delimited(1, event.encode()) + delimited(2, delimited(1, body))
+    return len(message).to_bytes(4, "big") + message
