@@ -1,0 +1,69 @@
+"""A process of many hollow nodes: ``python -m scale.node_process``, until its input ends; then it saves what it measured."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import gc
+import sys
+from pathlib import Path
+
+import uvloop
+
+from scale.api import Api, Connections
+from scale.hollow_node import HollowNode, Pace
+from scale.samples import Samples
+
+
+def node_name(index: int) -> str:
+    """Return the name of a node, counted from 0."""
+    return f"hollow-{index}"
+
+
+def node_token(index: int) -> str:
+    """Return the token of a node: see `servers.write_tokens`."""
+    return f"node-{index:08d}-token"
+
+
+def node_address(index: int) -> str:
+    """Return the address of a node."""
+    return f"10.{index // 250}.{index % 250}.1"
+
+
+async def run(servers: list[str], first: int, count: int, pace: Pace, file: Path) -> None:
+    """Run the nodes until the standard input ends."""
+    samples = Samples()
+    connections = Connections(servers)
+    nodes = [
+        HollowNode(node_name(index), Api(connections, node_token(index), samples, index), node_address(index), pace)
+        for index in range(first, first + count)
+    ]
+    running = asyncio.gather(*(node.run() for node in nodes))
+    ended = asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
+    gc.collect()
+    gc.freeze()
+    done, _ = await asyncio.wait([running, ended], return_when=asyncio.FIRST_COMPLETED)
+    samples.save(file)
+    if running in done:
+        running.result()  # raises what ended it
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    await connections.close()
+
+
+def main() -> None:
+    """Run as the command line says."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--servers", required=True)
+    parser.add_argument("--first", type=int, required=True)
+    parser.add_argument("--count", type=int, required=True)
+    parser.add_argument("--start", type=float, required=True)
+    parser.add_argument("--pods-only", action="store_true")
+    parser.add_argument("--file", type=Path, required=True)
+    given = parser.parse_args()
+    pace = Pace(given.start, given.start, not given.pods_only)
+    uvloop.run(run(given.servers.split(","), given.first, given.count, pace, given.file))
+
+
+if __name__ == "__main__":
+    main()

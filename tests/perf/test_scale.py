@@ -1,0 +1,115 @@
+"""The load kit: its shapes and figures by example, and one small run of all of it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("aiohttp")
+pytest.importorskip("matplotlib")
+sys.path.insert(0, str(Path(__file__).parent))
+
+from scale import observers, report, shapes
+from scale.api import version_of
+from scale.samples import Samples, percentile
+from scale.servers import Usage
+
+
+@pytest.mark.parametrize(
+    ("share", "value"), [(0.5, 50), (0.99, 99), (1.0, 100), (0.0, 1)], ids=["median", "p99", "most", "least"]
+)
+def test_a_percentile_is_the_nearest_rank(share, value):
+    assert percentile(range(1, 101), share) == value
+
+
+def test_samples_of_another_process_are_added(tmp_path):
+    ours, theirs = Samples(), Samples()
+    ours.add("GET pods", 0.1, 10.0)
+    theirs.add("GET pods", 0.3, 20.0)
+
+    theirs.save(tmp_path / "saved")
+    ours.load(tmp_path / "saved")
+
+    assert ours.of("GET pods") == [0.1, 0.3]
+    assert ours.of("GET pods", begin=15.0) == [0.3]
+
+
+@pytest.mark.parametrize("nodes", [3, 100, 1000])
+def test_a_full_cluster_has_so_many_pods_on_each_node(nodes):
+    groups = shapes.density(nodes, 30)
+
+    assert sum(group.size for group in groups) == nodes * 30
+    assert {group.kind for group in groups} == {"DaemonSet", "Deployment", "StatefulSet", "Job"}
+
+
+def test_the_groups_are_as_large_as_those_of_the_upstream_test():
+    assert shapes.sizes(2000) == [250, 250] + [30] * 16 + [5] * 204
+
+
+def test_a_version_is_read_without_parsing():
+    assert version_of(b'{"type":"ADDED","object":{"metadata":{"resourceVersion":"17"}}}') == "17"
+    assert version_of(b"{}") == ""
+
+
+def a_pod(phase: str, node: str = "n") -> dict:
+    meta = {"namespace": "a", "name": "p", "uid": "u"}
+    return {"metadata": meta, "spec": {"nodeName": node} if node else {}, "status": {"phase": phase}}
+
+
+def test_a_pod_starts_between_the_request_and_the_event_that_says_running():
+    samples = Samples()
+    watcher = observers.PodWatcher(samples)
+
+    watcher.pod_event("ADDED", a_pod("Pending", node=""), 10.0)
+    watcher.pod_event("MODIFIED", a_pod("Pending"), 11.0)
+    watcher.pod_event("MODIFIED", a_pod("Running"), 12.5)
+    watcher.pod_event("MODIFIED", a_pod("Running"), 13.0)
+
+    assert samples.of(observers.SCHEDULED) == [1.0]
+    assert samples.of(observers.POD_START) == [2.5]
+    assert watcher.running == {"u"}
+
+
+def test_an_endpoint_is_programmed_when_a_slice_says_so_after_the_pod():
+    samples = Samples()
+    watcher = observers.PodWatcher(samples)
+    endpoint = {"targetRef": {"name": "p"}, "conditions": {"ready": True}}
+
+    watcher.pod_event("MODIFIED", a_pod("Running"), 10.0)
+    watcher.slice_event("MODIFIED", {"metadata": {"namespace": "a"}, "endpoints": [endpoint]}, 10.25)
+    watcher.slice_event("MODIFIED", {"metadata": {"namespace": "a"}, "endpoints": [endpoint]}, 11.0)
+
+    assert samples.of(observers.ENDPOINT) == [0.25]
+
+
+def test_the_report_tells_missed_levels_and_draws(tmp_path):
+    samples = Samples()
+    samples.add("POST pods", 1.5, 12.0)
+    samples.add(observers.POD_START, 2.0, 12.0)
+    history = {"apiserver": [Usage(10.0 + second, second / 2, 100 << 20, 16, 50) for second in range(11)]}
+    phase = report.Phase("churn", 10.0, 20.0, pace=0.25)
+
+    report.write(report.Run("3 nodes", [phase], samples, history, {"store": "SQLite"}), tmp_path)
+
+    text = (tmp_path / "report.md").read_text()
+    assert "| mutating calls | 1 | 1.500 / 1.500 (1) **missed** |" in text
+    assert "| churn (10 s) | apiserver | 0.500 | 2.00 | 100 | 100 | 16 | 50 |" in text
+    assert {file.stem for file in tmp_path.glob("*.png")} == set(report.PLOTS)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_a_small_cluster_holds_every_level(tmp_path):
+    load = ["--nodes=2", "--pods=3", "--rest=3", "--churn=10", "--rate=2", f"--output={tmp_path}"]
+
+    subprocess.run([sys.executable, "-m", "scale", *load], cwd=Path(__file__).parent, check=True)
+
+    told = json.loads((tmp_path / "report.json").read_text())
+    churn = next(phase for phase in told["phases"] if phase["name"] == "churn")
+    assert {aim.name for aim in report.AIMS} - set(churn["levels"]) <= {"lists of the cluster"}
+    assert told["facts"]["pods that could not be created or deleted"] == 0
+    assert "missed" not in (tmp_path / "report.md").read_text()
