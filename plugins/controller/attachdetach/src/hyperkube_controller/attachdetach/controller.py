@@ -1,10 +1,17 @@
-"""The loop around the decisions: keys are names of nodes; what is attached stands in the nodes' status."""
+"""The loop around the decisions: keys are names of nodes.
+
+Sources: kubernetes ``pkg/controller/volume/attachdetach/attach_detach_controller.go``, ``reconciler/reconciler.go``,
+``statusupdater/node_status_updater.go`` and ``pkg/volume/util/operationexecutor/operation_generator.go``.
+"""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
+from hyperkube_controller.attachdetach.actual_state_of_world import ActualStateOfWorld, AttachState
 from hyperkube_controller.attachdetach.decision import (
     Attach,
     Detach,
@@ -15,27 +22,34 @@ from hyperkube_controller.attachdetach.decision import (
     decide,
     is_managed,
     multi_attach_message,
-    wants_volumes,
 )
+from hyperkube_controller.attachdetach.desired_state_of_world import DesiredStateOfWorld
+from hyperkube_controller.attachdetach.metrics import AttachDetachMetrics, kind_of
 from hyperkube_lib.volume_kinds import VolumeKinds, spec_of_persistent_volume
 
 from hyperkube.client.events import EventRecorder
 from hyperkube.client.reconcile import ReconcileLoop
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.controller import Controller
-from hyperkube.hookspecs.volume import VolumeFailed, VolumeSpec
+from hyperkube.hookspecs.volume import VolumeAttachedElsewhere, VolumeFailed
 from hyperkube.kinds.pods import spec_of
-from hyperkube.kinds.resources import NODES, PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, PODS
-from hyperkube.kinds.volumes import claim_keys, claim_name, not_made_for
+from hyperkube.kinds.resources import (
+    NODES,
+    PERSISTENT_VOLUME_CLAIMS,
+    PERSISTENT_VOLUMES,
+    PODS,
+    VOLUME_ATTACHMENTS,
+)
 from hyperkube.machinery.backoff import Backoff
-from hyperkube.machinery.errors import NotFound
-from hyperkube.machinery.objects import Object, name_of, namespace_of, uid_of
+from hyperkube.machinery.errors import ApiError, NotFound
+from hyperkube.machinery.objects import Object, name_of, namespace_of
 from hyperkube.machinery.record import Record
 from hyperkube.plugin import Plugin
 
 WORKERS = 10
+OPERATIONS = 8
+"""Volumes of one node that are attached or detached at once."""
 RETRY = Backoff(initial=0.5, cap=122.0)
-_BY_NODE, _BY_CLAIM = "attachdetach/node", "attachdetach/claim"
 
 
 class AttachdetachSettings(Record):
@@ -62,24 +76,23 @@ class Attachdetach(Plugin):
         self._recorder = EventRecorder(self.client, self.context.clock, "attachdetach-controller")
         self._kinds = VolumeKinds(self.context)
         self._lock = threading.Lock()
-        self._attached: dict[str, dict[str, str]] = {}
-        self._unwanted_since: dict[tuple[str, str], float] = {}
+        self._actual = ActualStateOfWorld()
+        self._desired = DesiredStateOfWorld(self.informers, self._kinds, self.context.logger)
+        self._metrics = AttachDetachMetrics(self._desired_kinds, self._actual_kinds, self._desired.in_use)
+        self._metrics.register(self.context)
+        self._report_locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+        self._gone_in_use: dict[str, frozenset[str]] = {}
         self._refused: set[tuple[str, str]] = set()
         self._failures: dict[tuple[str, str], tuple[int, float]] = {}
         self._asked_at: dict[str, float] = {}
+        self._is_recovered = False
         self._nodes = self.informers.informer(NODES)
-        self._pods = self.informers.informer(PODS)
-        self._claims = self.informers.informer(PERSISTENT_VOLUME_CLAIMS)
         self._volumes = self.informers.informer(PERSISTENT_VOLUMES)
-        self._pods.add_index(_BY_NODE, lambda pod: (spec_of(pod).get("nodeName", ""),))
-        self._pods.add_index(_BY_CLAIM, claim_keys)
+        self._attachments = self.informers.informer(VOLUME_ATTACHMENTS)
         self._loop = ReconcileLoop(
             self.context.name, self._sync, clock=self.context.clock, logger=self.context.logger, workers=WORKERS
         )
-        self._nodes.add_handler(self._node_seen, lambda _old, new: self._node_seen(new), self._node_seen)
-        self._pods.add_handler(self._pod_seen, lambda _old, new: self._pod_seen(new), self._pod_seen)
-        self._claims.add_handler(self._claim_seen, lambda _old, new: self._claim_seen(new))
-        self._volumes.add_handler(self._volume_seen, lambda _old, new: self._volume_seen(new))
+        self._watch()
         return self._loop
 
     def close(self) -> None:
@@ -88,7 +101,22 @@ class Attachdetach(Plugin):
 
     # what is looked at again when
 
+    def _watch(self) -> None:
+        pods, claims = self.informers.informer(PODS), self.informers.informer(PERSISTENT_VOLUME_CLAIMS)
+        self._nodes.add_handler(self._node_seen, lambda _old, new: self._node_seen(new), self._node_gone)
+        pods.add_handler(self._pod_seen, lambda _old, new: self._pod_seen(new), self._pod_seen)
+        claims.add_handler(self._claim_seen, lambda _old, new: self._claim_seen(new))
+        self._volumes.add_handler(self._volume_seen, lambda _old, new: self._volume_seen(new))
+        self._attachments.add_handler(self._attachment_seen)
+
     def _node_seen(self, node: Object) -> None:
+        with self._lock:
+            self._gone_in_use.pop(name_of(node), None)
+        self._loop.queue.add(name_of(node))
+
+    def _node_gone(self, node: Object) -> None:
+        with self._lock:
+            self._gone_in_use[name_of(node)] = _in_use(node)
         self._loop.queue.add(name_of(node))
 
     def _pod_seen(self, pod: Object) -> None:
@@ -105,30 +133,48 @@ class Attachdetach(Plugin):
             self._pods_of_claim_seen(f"{claim.get('namespace')}/{claim.get('name')}")
 
     def _pods_of_claim_seen(self, claim: str) -> None:
-        for pod in self._pods.by_index(_BY_CLAIM, claim):
+        for pod in self._desired.pods_with_claim(claim):
             self._pod_seen(pod)
+
+    def _attachment_seen(self, attachment: Object) -> None:
+        # At the start only: it may be all that is left of a node. Later ones are this controller's own.
+        if not self._is_recovered:
+            self._loop.queue.add((attachment.get("spec") or {}).get("nodeName", ""))
 
     # one node
 
     def _sync(self, key: str) -> float | None:
+        self._actual.populate(self._nodes.list())
+        self._recover()
         node = self._nodes.get("", key)
         if node is not None and not is_managed(node):
             return None
-        attached = self._attached_to(key, node)
-        wanted = self._wanted_by(key) if node is not None else {}
+        wanted = self._desired.wanted_by(node) if node is not None else {}
         self._forget_refusals(key, wanted)
-        if not wanted and not attached:
-            return None
+        attached = self._actual.attached_to(key)
         steps = decide(
             node,
             wanted,
             attached,
-            self._elsewhere(key, wanted),
-            self._unwanted_seconds(key, wanted, attached),
+            {name: [other for other in self._actual.nodes_with(name) if other != key] for name in wanted},
+            self._actual.unwanted_seconds(key, wanted, self.context.clock.monotonic()),
+            in_use=self._in_use(key, node),
             forces=not self._settings.disable_force_detach_on_timeout,
         )
-        pauses = [self._ask_storage(key, node, wanted, attached), *(self._try(key, node, step) for step in steps)]
+        pauses = [self._ask_storage(key, node, wanted, attached), *self._carry_out(key, node, steps)]
+        self._report(key)
         return min((seconds for seconds in pauses if seconds is not None), default=None)
+
+    def _carry_out(self, key: str, node: Object | None, steps: Sequence[Step]) -> list[float | None]:
+        """Take the steps, what is detached first, several volumes at once; return when to look again for each."""
+        if len(steps) <= 1:
+            return [self._try(key, node, step) for step in steps]
+        first = [step for step in steps if isinstance(step, Detach)]
+        pauses: list[float | None] = []
+        with ThreadPoolExecutor(OPERATIONS, thread_name_prefix="attachdetach") as pool:
+            for batch in (first, [step for step in steps if not isinstance(step, Detach)]):
+                pauses += pool.map(lambda step: self._try(key, node, step), batch)
+        return pauses
 
     def _try(self, key: str, node: Object | None, step: Step) -> float | None:
         """Take a step unless it failed a moment ago; return after how many seconds to look again.
@@ -141,7 +187,7 @@ class Attachdetach(Plugin):
             return not_before - now
         try:
             seconds = self._do(key, node, step)
-        except VolumeFailed as error:
+        except (VolumeFailed, ApiError, OSError) as error:
             pause = RETRY.delay(failures + 1)
             self._failures[operation] = (failures + 1, now + pause)
             self.context.logger.warning("volume %s, node %s: %s", step.unique_name, key, error)
@@ -149,76 +195,47 @@ class Attachdetach(Plugin):
         self._failures.pop(operation, None)
         return seconds
 
-    def _attached_to(self, key: str, node: Object | None) -> dict[str, str]:
-        """Return unique name → device of what a node has: what this controller did, at its start what the node says."""
+    def _in_use(self, key: str, node: Object | None) -> frozenset[str] | None:
+        """Return what a node said last that it has mounted."""
+        if node is not None:
+            return _in_use(node)
         with self._lock:
-            known = self._attached.get(key)
-            if known is None:
-                rows = ((node or {}).get("status") or {}).get("volumesAttached") or ()
-                known = self._attached[key] = {row["name"]: row.get("devicePath", "") for row in rows}
-            return dict(known)
+            return self._gone_in_use.get(key)
 
-    def _elsewhere(self, key: str, wanted: dict[str, Wanted]) -> dict[str, list[str]]:
-        for node in self._nodes.list():
-            self._attached_to(name_of(node), node)
+    def _recover(self) -> None:
+        """At the start, suspect of each VolumeAttachment that its volume may be attached where no status says so.
+
+        Such a one is left where the controller ended between a request to the storage and its answer.
+        """
         with self._lock:
-            rows = list(self._attached.items())
-        return {name: sorted(node for node, has in rows if node != key and name in has) for name in wanted}
+            if self._is_recovered:
+                return
+            self._is_recovered = True
+        for attachment in self._attachments.list():
+            spec = attachment.get("spec") or {}
+            node, volume = spec.get("nodeName", ""), (spec.get("source") or {}).get("persistentVolumeName")
+            name = self._unique_name(volume) if volume else None
+            if name is not None and name not in self._actual.attached_to(node):
+                self._actual.mark_uncertain(node, name)
+                self._loop.queue.add(node)
 
-    def _unwanted_seconds(self, key: str, wanted: dict[str, Wanted], attached: dict[str, str]) -> dict[str, float]:
-        now = self.context.clock.monotonic()
-        with self._lock:
-            for name in wanted:
-                self._unwanted_since.pop((key, name), None)
-            return {
-                name: now - self._unwanted_since.setdefault((key, name), now) for name in attached if name not in wanted
-            }
-
-    def _wanted_by(self, node: str) -> dict[str, Wanted]:
-        found: dict[str, Wanted] = {}
-        for pod in self._pods.by_index(_BY_NODE, node):
-            if not wants_volumes(pod):
-                continue
-            for spec in self._specs(pod):
-                try:
-                    attachable = self._kinds.attachable(spec)
-                except VolumeFailed as error:
-                    self.context.logger.debug("volume %s of pod %s: %s", spec.name, name_of(pod), error)
-                    continue
-                if attachable is not None:
-                    known = found.get(attachable[0])
-                    found[attachable[0]] = Wanted(spec, (*(known.pods if known else ()), pod))
-        return found
-
-    def _specs(self, pod: Object) -> Iterator[VolumeSpec]:
-        """Yield the volumes of a pod as far as they are known now."""
-        for spec in self._named(pod):
-            try:
-                yield self._kinds.as_known(spec, namespace_of(pod))
-            except VolumeFailed as error:
-                self.context.logger.debug("volume %s of pod %s: %s", spec.name, name_of(pod), error)
-
-    def _named(self, pod: Object) -> Iterator[VolumeSpec]:
-        for volume in spec_of(pod).get("volumes") or ():
-            name = claim_name(pod, volume)
-            if name is None:
-                yield VolumeSpec(volume=volume)
-                continue
-            claim = self._claims.get(namespace_of(pod), name)
-            if claim is None or ("ephemeral" in volume and not_made_for(claim, pod)):
-                continue
-            bound = self._volumes.get("", (claim.get("spec") or {}).get("volumeName") or "")
-            if bound is None or ((bound.get("spec") or {}).get("claimRef") or {}).get("uid") != uid_of(claim):
-                continue
-            read_only = bool((volume.get("persistentVolumeClaim") or {}).get("readOnly"))
-            yield spec_of_persistent_volume(bound, read_only=read_only)
+    def _unique_name(self, volume: str) -> str | None:
+        found = self._volumes.get("", volume)
+        try:
+            spec = None if found is None else self._kinds.as_known(spec_of_persistent_volume(found), "")
+            attachable = None if spec is None else self._kinds.attachable(spec)
+        except VolumeFailed as error:
+            self.context.logger.warning("volume %s has an attachment: %s", volume, error)
+            return None
+        return None if attachable is None else attachable[0]
 
     def _ask_storage(
-        self, key: str, node: Object | None, wanted: dict[str, Wanted], attached: dict[str, str]
+        self, key: str, node: Object | None, wanted: Mapping[str, Wanted], attached: Mapping[str, AttachState]
     ) -> float | None:
         """Forget what the storage has detached by itself, so that it is attached again; return when to ask again."""
         period, now = self._settings.attach_detach_reconcile_sync_period, self.context.clock.monotonic()
-        ours = {name: wanted[name] for name in attached if name in wanted}
+        sure = {name for name, state in attached.items() if state is AttachState.ATTACHED}
+        ours = {name: wanted[name] for name in wanted if name in sure}
         if self._settings.disable_attach_detach_reconcile_sync or node is None or not ours:
             return None
         asked = self._asked_at.setdefault(key, now)
@@ -229,7 +246,7 @@ class Attachdetach(Plugin):
             found = self._kinds.by_unique_name(name)
             if found is not None and not found[1].volumes_are_attached([volume.spec], node).get(volume.spec.name, True):
                 self.context.logger.warning("volume %s is not attached to node %s any more", name, key)
-                self._forget(key, name)
+                self._actual.mark_detached(key, name)
                 self._loop.queue.add(key)
         return period
 
@@ -254,7 +271,11 @@ class Attachdetach(Plugin):
         name = step.wanted.spec.name
         try:
             device = found[1].attach(step.wanted.spec, node)
-        except VolumeFailed as error:
+        except (VolumeFailed, ApiError, OSError) as error:
+            # The storage may have it, or the next one who asks: it is detached from there once no pod wants it.
+            at = error.node if isinstance(error, VolumeAttachedElsewhere) else key
+            self._actual.mark_uncertain(at, step.unique_name)
+            self._loop.queue.add(at)
             text = f'AttachVolume.Attach failed for volume "{name}" : {error}'
             for pod in step.wanted.pods:
                 self._recorder.event(pod, "Warning", "FailedAttachVolume", text)
@@ -262,56 +283,65 @@ class Attachdetach(Plugin):
         for pod in step.wanted.pods:
             text = f'AttachVolume.Attach succeeded for volume "{name}" '
             self._recorder.event(pod, "Normal", "SuccessfulAttachVolume", text)
+        self._actual.mark_attached(key, step.unique_name, device)
         with self._lock:
-            self._attached.setdefault(key, {})[step.unique_name] = device
             self._refused.discard((key, step.unique_name))
-        self._tell_node(key)
+        self._report(key)
 
     def _refuse(self, key: str, step: Refuse) -> None:
         with self._lock:
             if (key, step.unique_name) in self._refused:
                 return  # once per volume and node, as upstream
             self._refused.add((key, step.unique_name))
-        others = [
-            pod for node in step.nodes for pod in self._pods.by_index(_BY_NODE, node)
-            if any(spec.name == step.wanted.spec.name for spec in self._specs(pod))
-        ]  # fmt: skip
+        others = self._desired.pods_with_volume(step.nodes, step.wanted.spec.name)
         for pod in step.wanted.pods:
             text = multi_attach_message(step.wanted.spec.name, pod, others)
             self._recorder.event(pod, "Warning", "FailedAttachVolume", text)
 
     def _detach(self, key: str, node: Object | None, step: Detach) -> None:
         found = self._kinds.by_unique_name(step.unique_name)
-        with self._lock:
-            device = self._attached.get(key, {}).get(step.unique_name, "")
-        # Told first: a kubelet that does not see it attached any more does not begin to mount it.
-        self._forget(key, step.unique_name)
-        if node is not None:
-            self._tell_node(key)
         if found is None:
+            self._actual.mark_detached(key, step.unique_name)
             return
-        if step.is_forced:
-            self.context.logger.warning("volume %s is detached from node %s by force", step.unique_name, key)
+        # Told first: a kubelet that does not see it attached any more does not begin to mount it.
+        self._actual.set_reported(key, step.unique_name, is_reported=False)
         try:
-            found[1].detach(found[0], key)
-        except VolumeFailed:
-            with self._lock:
-                self._attached.setdefault(key, {})[step.unique_name] = device
-            if node is not None:
-                self._tell_node(key)
+            self._report(key)
+        except (ApiError, OSError):
+            self._actual.set_reported(key, step.unique_name, is_reported=True)
             raise
-        with self._lock:
-            self._unwanted_since.pop((key, step.unique_name), None)
+        try:
+            if step.force_reason:
+                self._metrics.forced(step.force_reason)
+                text = "volume %s is detached from node %s by force: %s"
+                self.context.logger.warning(text, step.unique_name, key, step.force_reason)
+            elif node is not None:
+                self._verify_not_in_use(key, step.unique_name)
+            found[1].detach(found[0], key)
+        except (VolumeFailed, ApiError, OSError):
+            # It has to be attached again, and that to succeed, before the node is told that it is.
+            self._actual.mark_uncertain(key, step.unique_name)
+            raise
+        self._actual.mark_detached(key, step.unique_name)
         self._wake_refused(step.unique_name)
+
+    def _verify_not_in_use(self, key: str, volume: str) -> None:
+        """Read the node anew: its kubelet may have begun to mount the volume before it was told.
+
+        Raises:
+            VolumeFailed: it has.
+        """
+        try:
+            node = self.client.get(NODES, key)
+        except NotFound:
+            return
+        if volume in _in_use(node):
+            raise VolumeFailed("DetachVolume failed: volume is still in use by node, according to Node status")
 
     def _forget_refusals(self, key: str, wanted: Mapping[str, Wanted]) -> None:
         """Let the next pod be told that its volume is elsewhere: the one that was told needs it no more."""
         with self._lock:
             self._refused -= {(node, name) for node, name in self._refused if node == key and name not in wanted}
-
-    def _forget(self, key: str, name: str) -> None:
-        with self._lock:
-            self._attached.get(key, {}).pop(name, None)
 
     def _wake_refused(self, name: str) -> None:
         with self._lock:
@@ -319,11 +349,36 @@ class Attachdetach(Plugin):
         for node in waiting:
             self._loop.queue.add(node)
 
-    def _tell_node(self, key: str) -> None:
-        """Write what is attached into the node's status."""
-        with self._lock:
-            rows = [{"name": name, "devicePath": device} for name, device in sorted(self._attached[key].items())]
-        try:
-            self.client.patch(NODES, key, {"status": {"volumesAttached": rows or None}}, subresource="status")
-        except NotFound:
-            return  # the node went meanwhile: its key comes again
+    def _report(self, key: str) -> None:
+        """Write what is attached into the node's status, where that is not there yet."""
+        # One after the other: of two operations on a node, the later list must be written last.
+        with self._report_locks[key]:
+            rows = self._actual.take_report(key)
+            if rows is None or self._nodes.get("", key) is None:
+                return
+            try:
+                self.client.patch(NODES, key, {"status": {"volumesAttached": rows or None}}, subresource="status")
+            except NotFound:
+                return  # the node went meanwhile: its key comes again
+            except (ApiError, OSError):
+                self._actual.return_report(key)
+                raise
+
+    # numbers
+
+    def _desired_kinds(self) -> Iterator[str]:
+        for node in self._nodes.list():
+            if is_managed(node):
+                yield from map(self._kind_of, self._desired.wanted_by(node))
+
+    def _actual_kinds(self) -> Iterator[str]:
+        for _node, volume in self._actual.all():
+            yield self._kind_of(volume)
+
+    def _kind_of(self, unique_name: str) -> str:
+        found = self._kinds.by_unique_name(unique_name)
+        return "N/A" if found is None else kind_of(unique_name, found[0])
+
+
+def _in_use(node: Object) -> frozenset[str]:
+    return frozenset((node.get("status") or {}).get("volumesInUse") or ())

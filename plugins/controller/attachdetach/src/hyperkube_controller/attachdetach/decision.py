@@ -5,11 +5,12 @@ Source: kubernetes ``pkg/controller/volume/attachdetach/reconciler/reconciler.go
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from hyperkube_controller.attachdetach.actual_state_of_world import AttachState
 
 from hyperkube.hookspecs.volume import VolumeSpec
 from hyperkube.kinds.conditions import is_true
-from hyperkube.kinds.pods import is_terminal, spec_of
 from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object, annotations_of, name_of, namespace_of
 
@@ -59,18 +60,21 @@ class Refuse:
 
 @dataclass(frozen=True, slots=True)
 class Detach:
-    """Detach a volume."""
+    """Detach a volume; with a reason whether or not the node may have it mounted."""
 
     unique_name: str
-    is_forced: bool = False
+    force_reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Look again after so many seconds: the node has still mounted a volume that it should not have."""
+    """Look again after so many seconds: the node may have mounted a volume that it should not have.
+
+    None stands for when something changes.
+    """
 
     unique_name: str
-    seconds: float
+    seconds: float | None
 
 
 Step = Attach | Refuse | Detach | Wait
@@ -81,51 +85,58 @@ def is_managed(node: Object) -> bool:
     return annotations_of(node).get(MANAGED) == "true"
 
 
-def wants_volumes(pod: Object) -> bool:
-    """Tell whether a pod's volumes are to be attached to its node."""
-    return bool(spec_of(pod).get("nodeName")) and not is_terminal(pod)
-
-
 def decide(
     node: Object | None,
     wanted: Mapping[str, Wanted],
-    attached: Iterable[str],
+    attached: Mapping[str, AttachState],
     elsewhere: Mapping[str, Sequence[str]],
     unwanted_seconds: Mapping[str, float],
     *,
+    in_use: Collection[str] | None,
     forces: bool = True,
 ) -> list[Step]:
     """Return what to do for a node.
 
     Args:
-        node: None for one that is gone: its volumes can be taken at once.
+        node: None for one that is gone.
         wanted: what its pods want, by unique name.
-        attached: what it has.
+        attached: what it has or may have.
         elsewhere: which other nodes have what is wanted.
         unwanted_seconds: how long a volume it has has not been wanted.
+        in_use: what it said last that it has mounted, or is about to; None where it has not said.
         forces: detach from a node that is unhealthy for too long.
     """
-    has = list(attached)
     # Detached first: a pod that moves away may make room for the one that comes.
-    unwanted = [name for name in has if name not in wanted]
-    steps = [_leave(node, name, unwanted_seconds.get(name, 0.0), forces=forces) for name in unwanted]
+    steps: list[Step] = [
+        _detach(node, name, unwanted_seconds.get(name, 0.0), in_use, forces=forces)
+        for name in attached
+        if name not in wanted
+    ]
     for name, volume in wanted.items():
-        if name in has:
+        if attached.get(name) is AttachState.ATTACHED:
             continue
         others = tuple(elsewhere.get(name) or ())
         steps.append(Refuse(name, volume, others) if others and volume.is_for_one_node else Attach(name, volume))
     return steps
 
 
-def _leave(node: Object | None, name: str, seconds: float, *, forces: bool) -> Step:
-    if node is None or name not in ((node.get("status") or {}).get("volumesInUse") or ()):
-        return Detach(name)
-    if any(taint.get("key") == OUT_OF_SERVICE for taint in (node.get("spec") or {}).get("taints") or ()):
-        return Detach(name, is_forced=True)
-    is_healthy = is_true(node.get("status") or {}, "Ready")
+def _detach(
+    node: Object | None, name: str, seconds: float, in_use: Collection[str] | None, *, forces: bool
+) -> Detach | Wait:
+    """Detach what is not mounted, and from a node that is out of service or unhealthy for too long what may be.
+
+    A node that is gone counts as unhealthy: its machine may run on.
+    """
+    if node is not None and any(
+        taint.get("key") == OUT_OF_SERVICE for taint in (node.get("spec") or {}).get("taints") or ()
+    ):
+        return Detach(name, "out-of-service")
+    is_healthy = node is not None and is_true(node.get("status") or {}, "Ready")
     if seconds >= FORCE_SECONDS and not is_healthy and forces:
-        return Detach(name, is_forced=True)
-    return Wait(name, max(FORCE_SECONDS - seconds, 1.0))
+        return Detach(name, "timeout")
+    if in_use is not None and name not in in_use:
+        return Detach(name)
+    return Wait(name, FORCE_SECONDS - seconds if seconds < FORCE_SECONDS else None)
 
 
 def multi_attach_message(volume_name: str, pod: Object, others: Iterable[Object]) -> str:
