@@ -43,6 +43,29 @@ def test_a_namespace_that_goes_is_no_reason_to_retry():
     assert run(refusal) == (1, 1)
 
 
+@pytest.mark.parametrize("error", [Conflict("x"), ServiceUnavailable("x")], ids=repr)
+def test_after_so_many_retries_a_key_waits_for_its_next_change(error, caplog):
+    clock, tries = FakeClock(), []
+
+    def sync(key):
+        tries.append(key)
+        raise error
+
+    loop = ReconcileLoop("x", sync, clock=clock, max_retries=3)
+    loop.queue.add("k")
+    for _ in range(10):
+        loop.drain()
+        clock.advance(1000)
+    dropped = len(tries)
+    loop.queue.add("k")
+    for _ in range(10):
+        loop.drain()
+        clock.advance(1000)
+
+    assert (dropped, len(tries)) == (4, 8)
+    assert "x 'k': x; dropped until it changes" in caplog.text
+
+
 def test_a_conflict_is_not_worth_a_warning(caplog):
     caplog.set_level(logging.INFO)
 

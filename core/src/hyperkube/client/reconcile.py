@@ -41,9 +41,11 @@ class ReconcileLoop:
         logger: logging.Logger | None = None,
         workers: int = 1,
         backoff: Backoff = DEFAULT_BACKOFF,
+        max_retries: int | None = None,
     ) -> None:
         self.name = name
         self._sync = sync
+        self._max_retries = max_retries
         self._logger = logger or logging.getLogger(f"hyperkube.controller.{name}")
         self._pool: WorkerPool[str] = WorkerPool(
             name,
@@ -128,8 +130,7 @@ class ReconcileLoop:
             again = self._sync(key)
         except (NotYet, Conflict, NotFound, AlreadyExists) as error:
             # Mostly the cache was behind; what it misses is on its way.
-            delay = self.queue.add_rate_limited(key)
-            self._logger.debug("%s %r: %s; again in %.3f s", self.name, key, error, delay)
+            self._put_off(key, error, logging.DEBUG)
         except Forbidden as error:
             if not namespace_is_going(error):
                 self._put_off(key, error)
@@ -140,9 +141,13 @@ class ReconcileLoop:
             if again is not None:
                 self.queue.add_after(key, again)
 
-    def _put_off(self, key: str, error: Exception) -> None:
+    def _put_off(self, key: str, error: Exception, level: int = logging.WARNING) -> None:
+        if self._max_retries is not None and self.queue.failures(key) >= self._max_retries:
+            self.queue.forget(key)
+            self._logger.warning("%s %r: %s; dropped until it changes", self.name, key, error)
+            return
         delay = self.queue.add_rate_limited(key)
-        self._logger.warning("%s %r: %s; again in %.3f s", self.name, key, error, delay)
+        self._logger.log(level, "%s %r: %s; again in %.3f s", self.name, key, error, delay)
 
 
 def namespace_is_going(error: ApiError) -> bool:

@@ -5,6 +5,7 @@ from hyperkube_controller.endpointslice.reconciler import CONTROLLER
 from hyperkube_lib.endpoints import HEADLESS, LAST_CHANGE_TRIGGER_TIME, MANAGED_BY, SERVICE_NAME
 
 from hyperkube.kinds.resources import ENDPOINT_SLICES, EVENTS, NODES, PODS, SERVICES
+from hyperkube.machinery.errors import InternalError
 from hyperkube.testing.contracts.controller import ControllerContract
 from hyperkube.testing.controller_rig import ControllerRig
 
@@ -182,9 +183,42 @@ def test_slices_of_an_earlier_service_of_the_name_are_deleted_not_reused():
     old["metadata"]["ownerReferences"] = [{**present["metadata"]["ownerReferences"][0], "uid": "u-earlier"}]
     world.client.seed(ENDPOINT_SLICES, old)
 
-    world.settle()
+    world.advance(1)
 
     assert [each["metadata"]["name"] for each in world.client.objects(ENDPOINT_SLICES)] == [present["metadata"]["name"]]
+
+
+def test_changes_of_slices_are_answered_once_a_second_later():
+    world = rig()
+    name = world.client.objects(ENDPOINT_SLICES)[0]["metadata"]["name"]
+    written = len(world.client.actions)
+
+    for port in (7, 8):
+        world.client.patch(ENDPOINT_SLICES, name, {"ports": [{"port": port}]}, "d")
+        world.settle()
+    before = [action for action in world.client.actions[written:] if action[0] == "update"]
+    world.advance(1)
+
+    assert before == []
+    assert [action[0] for action in world.client.actions[written:]].count("update") == 1
+
+
+def test_a_service_that_is_refused_is_dropped_after_fifteen_retries():
+    world = rig(service={**SERVICE, "metadata": {**SERVICE["metadata"], "labels": {"x": "y"}}})
+    queue = world.plugins[0]._loop.queue
+    world.client.delete(ENDPOINT_SLICES, world.client.objects(ENDPOINT_SLICES)[0]["metadata"]["name"], "d")
+    for _ in range(17):
+        world.client.fail_next("create", "endpointslices", InternalError("no"))
+    failures = []
+    for _ in range(17):
+        world.advance(1000)
+        failures.append(queue.failures("d/web"))
+
+    world.client.patch(SERVICES, "web", {"metadata": {"labels": {"x": "z"}}}, "d")
+    world.settle()
+
+    assert failures == [*range(1, 16), 0, 0]
+    assert queue.failures("d/web") == 1, "a change begins the count anew"
 
 
 def test_a_placeholder_becomes_the_slice_of_the_first_pods():

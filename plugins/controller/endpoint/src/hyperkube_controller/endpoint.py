@@ -33,6 +33,7 @@ from hyperkube.machinery.record import Record
 from hyperkube.plugin import Plugin
 
 MAX_ADDRESSES = 1000
+MAX_RETRIES = 15
 OVER_CAPACITY = "endpoints.kubernetes.io/over-capacity"
 MANAGED_BY = "endpoints.kubernetes.io/managed-by"
 
@@ -197,6 +198,7 @@ class Endpoint(Plugin):
             clock=self.context.clock,
             logger=self.context.logger,
             workers=settings.concurrent_endpoint_syncs,
+            max_retries=MAX_RETRIES,
         )
         batch_period = settings.endpoint_updates_batch_period
         endpoints.watch_services(loop, self._services, self._pods, batch_period=batch_period)

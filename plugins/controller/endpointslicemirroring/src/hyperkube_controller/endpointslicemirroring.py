@@ -54,6 +54,7 @@ LEADER = "control-plane.alpha.kubernetes.io/leader"
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 MAX_ENDPOINTS_PER_SUBSET = 1000
 BACKOFF = Backoff(initial=1.0, cap=100.0)
+MAX_RETRIES = 15
 _NAME_LIMIT = 253
 
 
@@ -301,6 +302,7 @@ class Endpointslicemirroring(Plugin):
             logger=self.context.logger,
             workers=settings.mirroring_concurrent_service_endpoint_syncs,
             backoff=BACKOFF,
+            max_retries=MAX_RETRIES,
         )
         self._watch_endpoints()
         self._watch_services()

@@ -32,6 +32,7 @@ from hyperkube.machinery.record import Record
 from hyperkube.plugin import Plugin
 
 TERMINATING_REPLICAS = "DeploymentReplicaSetTerminatingReplicas"
+MAX_RETRIES = 15
 
 
 class Settings(Record):
@@ -58,6 +59,7 @@ class Deployment(Plugin):
             clock=self.context.clock,
             logger=self.context.logger,
             workers=self.settings(Settings).concurrent_deployment_syncs,
+            max_retries=MAX_RETRIES,
         )
         self._loop.watch(self._deployments)
         self._loop.watch_owned(self._replica_sets, "Deployment")

@@ -38,6 +38,9 @@ from hyperkube.plugin import Plugin
 
 BACKOFF = Backoff(initial=1.0, cap=1000.0)
 """Slower than other controllers': a sync may write many slices."""
+MAX_RETRIES = 15
+MIN_SLICE_DELAY = 1.0
+"""Seconds between a change of a slice and the next look at its service: several changes are answered at once."""
 _TOPOLOGY = ""
 """The key in the queue that stands for the nodes; no service has it."""
 
@@ -69,11 +72,14 @@ class Endpointslice(Plugin):
             logger=self.context.logger,
             workers=settings.concurrent_service_endpoint_syncs,
             backoff=BACKOFF,
+            max_retries=MAX_RETRIES,
         )
         batch_period = settings.endpointslice_updates_batch_period
         endpoints.watch_services(self._loop, self._services, self._pods, batch_period=batch_period)
         expectations = Expectations(self.context.clock)
-        self._own = endpoints.ManagedSlices(CONTROLLER, slices, self._loop, expectations)
+        self._own = endpoints.ManagedSlices(
+            CONTROLLER, slices, self._loop, expectations, batch_period=max(batch_period, MIN_SLICE_DELAY)
+        )
         self._trigger_times = endpoints.TriggerTimeTracker()
         self._topology = TopologyCache()
         self._nodes_changed = True

@@ -44,6 +44,7 @@ class ManagedSlices:
             expectations: what was created and is not seen yet.
             batch_period: for how many seconds changes that others made are gathered.
         """
+        self._unsettled: set[str] = set()
         self._batch_period = batch_period
         self._manager = manager
         self._slices = slices
@@ -58,11 +59,17 @@ class ManagedSlices:
         return [each for each in self._slices.by_index(self._index, key) if not is_being_deleted(each)]
 
     def settled(self, key: str) -> bool:
-        """Tell whether all that was created is seen."""
-        return self._expectations.satisfied(key)
+        """Tell whether all that was created is seen; if not, the service is looked at again as soon as it is."""
+        # Marked before it is asked: the last one may be seen meanwhile.
+        self._unsettled.add(key)
+        is_settled = self._expectations.satisfied(key)
+        if is_settled:
+            self._unsettled.discard(key)
+        return is_settled
 
     def forget(self, key: str) -> None:
         """Expect nothing more of a service that is gone."""
+        self._unsettled.discard(key)
         self._expectations.forget(key)
 
     def expect(self, key: str, creations: int) -> None:
@@ -95,7 +102,10 @@ class ManagedSlices:
     def _seen(self, present: Object) -> None:
         for key in self._keys(present):
             self._expectations.creation_observed(key)
-            self._loop.queue.add(key)
+            if key in self._unsettled:
+                self._loop.queue.add(key)
+            else:
+                self._put_off(key)
 
     def _updated(self, old: Object, new: Object) -> None:
         # The label may have been moved to another service, or the slice to another manager.
@@ -105,7 +115,7 @@ class ManagedSlices:
 
     def _changed(self, present: Object) -> None:
         for key in self._keys(present):
-            if self._batch_period:
-                self._loop.queue.add_after(key, self._batch_period)
-            else:
-                self._loop.queue.add(key)
+            self._put_off(key)
+
+    def _put_off(self, key: str) -> None:
+        self._loop.queue.add_after(key, self._batch_period)
