@@ -210,8 +210,10 @@ def test_a_service_that_is_refused_is_dropped_after_fifteen_retries():
     for _ in range(17):
         world.client.fail_next("create", "endpointslices", InternalError("no"))
     failures = []
+    world.informers.refresh()
     for _ in range(17):
-        world.advance(1000)
+        world.clock.advance(1000)
+        world.controllers[0].drain()
         failures.append(queue.failures("d/web"))
 
     world.client.patch(SERVICES, "web", {"metadata": {"labels": {"x": "z"}}}, "d")

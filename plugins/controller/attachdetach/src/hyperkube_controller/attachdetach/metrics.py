@@ -59,11 +59,13 @@ class AttachDetachMetrics(ControllerMetrics):
         yield from super().collect()
         labels = ("plugin_name", "state")
         total = Gauge("attachdetach_controller_total_volumes", "Number of volumes in A/D Controller", labels)
-        for state, kinds in self._states.items():
-            for kind, number in Count(kinds()).items():
-                total.rows[kind, state] = number
-        yield total.family(dict(total.rows))
+        yield total.family(
+            {
+                (kind, state): float(number)
+                for state, kinds in self._states.items()
+                for kind, number in Count(kinds()).items()
+            }
+        )
         text = "Measure number of volumes in use"
         in_use = Gauge("storage_count_attachable_volumes_in_use", text, ("node", "volume_plugin"))
-        in_use.rows.update(self._in_use())
-        yield in_use.family(dict(in_use.rows))
+        yield in_use.family({labels: float(number) for labels, number in self._in_use().items()})
