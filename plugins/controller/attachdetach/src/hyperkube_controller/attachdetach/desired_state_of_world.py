@@ -86,7 +86,7 @@ class DesiredStateOfWorld:
         """Count the volumes of pods on nodes, by node and kind, where the kind can be attached."""
         counted: Counter[tuple[str, str]] = Counter()
         for pod in self._pods.list():
-            node = spec_of(pod).get("nodeName")
+            node = str(spec_of(pod).get("nodeName") or "")
             for spec in self._specs(pod) if node and spec_of(pod).get("volumes") else ():
                 found = self._kinds.find(spec)
                 if found is not None and isinstance(found[1], Attachable):
