@@ -14,6 +14,7 @@ import ssl
 import threading
 from urllib.parse import urlsplit
 
+from hyperkube.machinery.dial import Dial
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.record import Record
 
@@ -59,26 +60,43 @@ class TlsOptions(Record):
         return [name for name in (self.cert_file, self.key_file) if name]
 
 
-class _NamedHttpsConnection(http.client.HTTPSConnection):
-    """An HTTPS connection that expects a certificate for another name than the one it dials."""
+class _DialledConnection(http.client.HTTPConnection):
+    """A connection that is dialled another way, or expects a certificate for another name than the one it dials."""
 
-    def __init__(self, host: str, port: int, *, timeout: float, context: ssl.SSLContext, server_name: str) -> None:
-        super().__init__(host, port, timeout=timeout, context=context)
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        *,
+        timeout: float,
+        context: ssl.SSLContext | None,
+        server_name: str,
+        dial: Dial | None,
+    ) -> None:
+        super().__init__(host, port, timeout=timeout)
+        self.default_port = 443 if context is not None else 80
         self._tls = context
         self._server_name = server_name
+        self._dial = dial
+        self._seconds = timeout
 
     def connect(self) -> None:
-        """Dial, then shake hands for the other name."""
-        http.client.HTTPConnection.connect(self)
-        assert self.sock is not None  # noqa: S101  connect either sets it or raises
-        self.sock = self._tls.wrap_socket(self.sock, server_hostname=self._server_name)
+        """Dial, then shake hands."""
+        if self._dial is None:
+            super().connect()
+        else:
+            self.sock = self._dial(self.host, self.port, seconds=self._seconds)
+            self.sock.settimeout(self._seconds)
+        if self._tls is not None:
+            assert self.sock is not None  # noqa: S101  connect either sets it or raises
+            self.sock = self._tls.wrap_socket(self.sock, server_hostname=self._server_name)
 
 
 class ConnectionPool:
     """Connections to the server at `base_url`; thread-safe."""
 
-    def __init__(self, base_url: str, tls: TlsOptions, *, timeout: float) -> None:
-        """Remember where to dial; dials nothing.
+    def __init__(self, base_url: str, tls: TlsOptions, *, timeout: float, dial: Dial | None = None) -> None:
+        """Remember where to dial, and how if not directly; dials nothing.
 
         Raises:
             UsageError: the address is no http or https URL.
@@ -95,6 +113,7 @@ class ConnectionPool:
         self._context = tls.context() if parts.scheme == "https" else None
         self._stamp = tls.stamp() if tls.cert_file else ()
         self._timeout = timeout
+        self._dial = dial
         self._lock = threading.Lock()
         self._idle: list[http.client.HTTPConnection] = []
         self._closed = False
@@ -102,12 +121,13 @@ class ConnectionPool:
     def fresh(self, timeout: float | None = None) -> http.client.HTTPConnection:
         """Return a connection that is not dialled yet."""
         seconds = self._timeout if timeout is None else timeout
+        if self._dial is not None or (self._context is not None and self._tls.server_name):
+            name = self._tls.server_name or self._host
+            return _DialledConnection(
+                self._host, self._port, timeout=seconds, context=self._context, server_name=name, dial=self._dial
+            )
         if self._context is None:
             return http.client.HTTPConnection(self._host, self._port, timeout=seconds)
-        if self._tls.server_name:
-            return _NamedHttpsConnection(
-                self._host, self._port, timeout=seconds, context=self._context, server_name=self._tls.server_name
-            )
         return http.client.HTTPSConnection(self._host, self._port, timeout=seconds, context=self._context)
 
     def take(self) -> http.client.HTTPConnection:

@@ -28,6 +28,7 @@ from hyperkube.client.exchange import exchange
 from hyperkube.client.request_counts import UNANSWERED, RequestCounts
 from hyperkube.client.wire import HttpWatch, as_connection_error, error_of, read_list
 from hyperkube.machinery.clock import Clock, SystemClock
+from hyperkube.machinery.dial import Dial
 from hyperkube.machinery.errors import InternalError
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.objects import Object, name_of, namespace_of
@@ -60,6 +61,7 @@ class HttpClient:
         headers: Mapping[str, str] | None = None,
         clock: Clock | None = None,
         counts: RequestCounts | None = None,
+        dial: Dial | None = None,
     ) -> None:
         """Prepare to talk to `base_url`; nothing is sent yet.
 
@@ -80,6 +82,7 @@ class HttpClient:
             headers: sent with every request (impersonation).
             clock: for waiting when throttled and for re-reading the token.
             counts: is told of every request.
+            dial: connects to the server, where that is not reached directly.
 
         Raises:
             UsageError: the address or a certificate cannot be used.
@@ -88,7 +91,7 @@ class HttpClient:
             ca_file=ca_file, ca_data=ca_data, cert_file=cert_file, key_file=key_file,
             server_name=server_name, insecure=insecure,
         )  # fmt: skip
-        self._pool = ConnectionPool(base_url, tls, timeout=timeout)
+        self._pool = ConnectionPool(base_url, tls, timeout=timeout, dial=dial)
         self._clock = clock or SystemClock()
         self._counts = counts
         self._headers = {"User-Agent": user_agent, "Accept": _JSON, **(headers or {})}

@@ -18,26 +18,14 @@ from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import UsageError
 
 if TYPE_CHECKING:
-    from socket import socket
-
     from prometheus_client.registry import Collector
 
     from hyperkube.client.client import Client
     from hyperkube.client.informer import InformerFactory
     from hyperkube.hookspecs.authz import Authorizer
+    from hyperkube.machinery.dial import Dial
 
 Settings = TypeVar("Settings")
-
-
-class Dial(Protocol):
-    """Connects to a host and port, through a proxy, say."""
-
-    def __call__(self, host: str, port: int, *, seconds: float = 30.0) -> socket:
-        """Return a connected socket; blocks for so many seconds at most.
-
-        Raises:
-            OSError: it cannot be had.
-        """
 
 
 class MetricsRegistry(Protocol):

@@ -56,7 +56,8 @@ class Webhook(Plugin):
         super().__init__(context)
         settings = self.settings(Settings)
         path = settings.authentication_token_webhook_config_file
-        self._reviews = ReviewClient(path, context.clock) if path else None
+        dial = context.egress.get("controlplane")
+        self._reviews = ReviewClient(path, context.clock, dial=dial) if path else None
         self._version = settings.authentication_token_webhook_version
         if self._version not in {"v1", "v1beta1"}:
             text = (

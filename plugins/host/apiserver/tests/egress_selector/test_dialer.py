@@ -128,11 +128,11 @@ def configuration(tmp_path, name="cluster", protocol="HTTPConnect"):
     ],
 )
 def test_what_is_direct_is_not_dialled(tmp_path, name, protocol, dials):
-    assert [*open_selector(configuration(tmp_path, name, protocol), LOG)] == dials
+    assert [*open_selector(configuration(tmp_path, name, protocol))] == dials
 
 
 def test_without_a_file_nothing_is_dialled():
-    assert open_selector("", LOG) == {}
+    assert open_selector("") == {}
 
 
 @pytest.mark.parametrize(
@@ -144,4 +144,4 @@ def test_without_a_file_nothing_is_dialled():
 )
 def test_what_cannot_be_done_is_refused_in_a_line(tmp_path, name, protocol, text):
     with pytest.raises(UsageError, match=text):
-        open_selector(configuration(tmp_path, name, protocol), LOG)
+        open_selector(configuration(tmp_path, name, protocol))

@@ -15,7 +15,7 @@ from typing import Any
 
 from hyperkube_authn.oidc.configuration import Issuer, Settings, from_flags
 from hyperkube_authn.oidc.distributed import DistributedClaims
-from hyperkube_authn.oidc.file import from_file
+from hyperkube_authn.oidc.file import EGRESS_GATE, from_file
 from hyperkube_authn.oidc.keys import IssuerUnavailable, KeySet
 from hyperkube_authn.oidc.users import ClaimRefused, check_claims, user_of
 
@@ -43,12 +43,16 @@ class OIDC(Plugin):
         self._stamp = self._read_stamp()
         self._issuers: Known = {}
         if self._path:
-            self._issuers = self._with_keys(from_file(self._path, self._service_accounts))
+            self._issuers = self._with_keys(self._from_file())
         elif settings.oidc_issuer_url:
             self._issuers = self._with_keys([from_flags(settings)])
         own = settings.api_audiences or self._service_accounts
         self._audiences = frozenset(own)
-        self._distributed = DistributedClaims(self._signed, context.clock)
+        self._distributed = DistributedClaims(self._signed, context.clock, context.egress)
+
+    def _from_file(self) -> list[Issuer]:
+        selects_egress = self.context.gates.get(EGRESS_GATE, True)
+        return from_file(self._path, self._service_accounts, selects_egress=selects_egress)
 
     def _with_keys(self, issuers: list[Issuer]) -> Known:
         """Return issuers with their keys; an issuer that is where it was keeps those it has."""
@@ -56,7 +60,8 @@ class OIDC(Plugin):
         for issuer in issuers:
             before, keys = self._issuers.get(issuer.url, (None, None))
             if keys is None or before is None or _place(before) != _place(issuer):
-                keys = KeySet(*_place(issuer), self.context.clock)
+                dial = self.context.egress.get(issuer.egress)
+                keys = KeySet(issuer.url, issuer.discovery_url, issuer.ca, self.context.clock, dial)
             found[issuer.url] = issuer, keys
         return found
 
@@ -77,7 +82,7 @@ class OIDC(Plugin):
             if stamp != self._stamp:
                 self._stamp = stamp
                 try:
-                    self._issuers = self._with_keys(from_file(self._path, self._service_accounts))
+                    self._issuers = self._with_keys(self._from_file())
                     self.context.logger.info("took up new issuers from %s", self._path)
                 except UsageError as error:
                     self.context.logger.warning("keeping the issuers there were: %s", error)
@@ -153,8 +158,8 @@ class OIDC(Plugin):
         raise Unauthorized
 
 
-def _place(issuer: Issuer) -> tuple[str, str, str]:
-    return issuer.url, issuer.discovery_url, issuer.ca
+def _place(issuer: Issuer) -> tuple[str, str, str, str]:
+    return issuer.url, issuer.discovery_url, issuer.ca, issuer.egress
 
 
 def _fits(key_type: str, algorithm: str) -> bool:

@@ -46,6 +46,7 @@ class Issuer:
         discovery_url: where its configuration is, if not below `url`.
         audiences: a token must be meant for one of them.
         ca: PEM text of its authority; the system's authorities if empty.
+        egress: the network it is reached in, ``cluster`` or ``controlplane``; directly if empty.
         algorithms: accepted signatures.
         username: the claim that is the user, or an expression for it.
         groups: the claim that holds the groups, or an expression for them, if any.
@@ -60,6 +61,7 @@ class Issuer:
     discovery_url: str = ""
     audiences: tuple[str, ...]
     ca: str = ""
+    egress: str = ""
     algorithms: tuple[str, ...] = ALGORITHMS
     username: Mapped | Program
     groups: Mapped | Program | None = None

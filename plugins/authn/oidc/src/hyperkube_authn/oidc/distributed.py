@@ -21,6 +21,7 @@ from hyperkube_authn.oidc.users import ClaimRefused, Claims, check_claims
 
 from hyperkube.client.http import HttpClient
 from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.dial import Dial
 from hyperkube.machinery.errors import HyperkubeError, Unauthorized
 
 NAMES, SOURCES = "_claim_names", "_claim_sources"
@@ -38,13 +39,15 @@ class DistributedClaims:
     Args:
         verify: checks the signature of a token that a source answered.
         clock: for the keys of sources' issuers.
+        egress: what dials, by network; sources are in that of the issuer.
     """
 
-    def __init__(self, verify: Verify, clock: Clock) -> None:
+    def __init__(self, verify: Verify, clock: Clock, egress: Mapping[str, Dial]) -> None:
         self._verify = verify
         self._clock = clock
+        self._egress = egress
         self._lock = threading.Lock()
-        self._keys: dict[tuple[str, str], KeySet] = {}
+        self._keys: dict[tuple[str, str, str], KeySet] = {}
 
     def expanded(self, issuer: Issuer, claims: Claims) -> Claims:
         """Return a token's claims with the one that names the groups, if it is found elsewhere.
@@ -68,7 +71,7 @@ class DistributedClaims:
             text = "could not find issuer"
             raise ClaimRefused(f"getting untrusted issuer from endpoint {url} failed for claim {claim!r}: {text}")
         try:
-            found = self._verify(issuer, self._keys_of(origin, issuer.ca), token)
+            found = self._verify(issuer, self._keys_of(origin, issuer), token)
         except Unauthorized as error:
             raise ClaimRefused("verify distributed claim token: failed to verify signature") from error
         check_claims(issuer, found, self._clock.now().timestamp())
@@ -76,13 +79,14 @@ class DistributedClaims:
             raise ClaimRefused(f'jwt returned by distributed claim endpoint "{url}" did not contain claim: {claim}')
         return found[claim]
 
-    def _keys_of(self, origin: str, ca: str) -> KeySet:
+    def _keys_of(self, origin: str, issuer: Issuer) -> KeySet:
+        place = origin, issuer.ca, issuer.egress
         with self._lock:
-            keys = self._keys.get((origin, ca))
+            keys = self._keys.get(place)
             if keys is None:
                 if len(self._keys) >= _REMEMBERED:
                     self._keys.clear()
-                keys = self._keys[origin, ca] = KeySet(origin, "", ca, self._clock)
+                keys = self._keys[place] = KeySet(origin, "", issuer.ca, self._clock, self._egress.get(issuer.egress))
             return keys
 
     def _fetched(self, issuer: Issuer, claim: str, url: str, access_token: str) -> str:
@@ -96,6 +100,7 @@ class DistributedClaims:
             ca_data=issuer.ca,
             timeout=_TIMEOUT_SECONDS,
             clock=self._clock,
+            dial=self._egress.get(issuer.egress),
         )
         try:
             answer = client.request("GET", parts.path + (f"?{parts.query}" if parts.query else ""))

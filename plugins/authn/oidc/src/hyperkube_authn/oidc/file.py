@@ -33,14 +33,16 @@ _EMAIL = (
 )
 
 Compile = Callable[[str], "Program"]
+EGRESS_GATE = "StructuredAuthenticationConfigurationEgressSelector"
 
 
-def from_file(path: str, disallowed: Collection[str] = ()) -> list[Issuer]:
+def from_file(path: str, disallowed: Collection[str] = (), *, selects_egress: bool = True) -> list[Issuer]:
     """Return the issuers of a file.
 
     Args:
         path: the file.
         disallowed: issuers whose tokens other authenticators judge: those of service accounts.
+        selects_egress: whether issuers may say in which network they are (the feature gate `EGRESS_GATE`).
 
     Raises:
         UsageError: the file is wrong; the message lists all that is.
@@ -54,7 +56,7 @@ def from_file(path: str, disallowed: Collection[str] = ()) -> list[Issuer]:
     issuers = []
     seen: dict[str, set[str]] = {"url": set(), "discoveryURL": set()}
     for index, row in enumerate(rows):
-        reader = _Reader(root.index(index), row, disallowed)
+        reader = _Reader(root.index(index), row, disallowed, selects_egress=selects_egress)
         issuers.append(reader.issuer)
         errors += reader.errors
         for member, values in seen.items():
@@ -71,13 +73,14 @@ def from_file(path: str, disallowed: Collection[str] = ()) -> list[Issuer]:
 class _Reader:
     """One entry of ``jwt``: the issuer it makes, and what is wrong with it."""
 
-    def __init__(self, path: Path, row: Any, disallowed: Collection[str]) -> None:
+    def __init__(self, path: Path, row: Any, disallowed: Collection[str], *, selects_egress: bool) -> None:
         self.path = path
         self.errors: list[FieldError] = []
         keys = ("issuer", "claimValidationRules", "claimMappings", "userValidationRules")
         table = check_keys(row, keys, str(path))
         self.source = check_keys(table.get("issuer"), _ISSUER_KEYS, f"{path}.issuer")
         self._read_source(disallowed)
+        self._check_egress(self.source.get("egressSelectorType") or "", selects_egress=selects_egress)
         claim_rules, wanted = self._claim_rules(table.get("claimValidationRules") or ())
         mappings = check_keys(
             table.get("claimMappings"), ("username", "groups", "uid", "extra"), f"{path}.claimMappings"
@@ -91,6 +94,7 @@ class _Reader:
             discovery_url=str(self.source.get("discoveryURL") or ""),
             audiences=tuple(map(str, self.source.get("audiences") or ())),
             ca=str(self.source.get("certificateAuthority") or ""),
+            egress=str(self.source.get("egressSelectorType") or ""),
             username=username or Mapped(""),
             groups=groups,
             uid=uid,
@@ -125,15 +129,14 @@ class _Reader:
         if authority and not _is_bundle(authority):
             text = "data does not contain any valid RSA or ECDSA certificates"
             self._fail(invalid(path.child("certificateAuthority"), "<omitted>", text))
-        selector = source.get("egressSelectorType") or ""
-        if selector:
-            text = "egress selector must be either controlplane or cluster"
-            if selector in {"controlplane", "cluster"}:
-                text = (
-                    "egress selector is not supported when StructuredAuthenticationConfigurationEgressSelector"
-                    " feature gate is disabled"
-                )
-            self._fail(invalid(path.child("egressSelectorType"), selector, text))
+
+    def _check_egress(self, selector: str, *, selects_egress: bool) -> None:
+        at = self.path.child("issuer", "egressSelectorType")
+        if selector and selector not in {"controlplane", "cluster"}:
+            self._fail(invalid(at, selector, "egress selector must be either controlplane or cluster"))
+        elif selector and not selects_egress:
+            text = f"egress selector is not supported when {EGRESS_GATE} feature gate is disabled"
+            self._fail(invalid(at, selector, text))
 
     def _check_audiences(self, path: Path, audiences: Any, policy: str) -> None:
         at = path.child("audiences")

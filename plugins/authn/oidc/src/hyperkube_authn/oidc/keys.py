@@ -13,6 +13,7 @@ import orjson
 
 from hyperkube.client.http import HttpClient
 from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.dial import Dial
 from hyperkube.machinery.errors import HyperkubeError
 from hyperkube.machinery.objects import Object
 
@@ -36,13 +37,15 @@ class KeySet:
         discovery_url: where its configuration is, if not below `url`.
         ca: PEM text of the authority of its server.
         clock: for the interval between fetches.
+        dial: connects to it, where it is not reached directly.
     """
 
-    def __init__(self, url: str, discovery_url: str, ca: str, clock: Clock) -> None:
+    def __init__(self, url: str, discovery_url: str, ca: str, clock: Clock, dial: Dial | None = None) -> None:
         self._url = url
         self._discovery = discovery_url or f"{url.rstrip('/')}/.well-known/openid-configuration"
         self._ca = ca
         self._clock = clock
+        self._dial = dial
         self._lock = threading.Lock()
         self._keys: list[PyJWK] | None = None
         self._fetched = -REFRESH_SECONDS
@@ -89,7 +92,9 @@ class KeySet:
         parts = urlsplit(url)
         if parts.scheme != "https" or not parts.netloc:
             raise IssuerUnavailable(f"issuer {self._url!r} has its keys at {url!r}, which is no https URL")
-        client = HttpClient(f"https://{parts.netloc}", ca_data=self._ca, timeout=_TIMEOUT_SECONDS, clock=self._clock)
+        client = HttpClient(
+            f"https://{parts.netloc}", ca_data=self._ca, timeout=_TIMEOUT_SECONDS, clock=self._clock, dial=self._dial
+        )
         try:
             answer = client.request("GET", parts.path + (f"?{parts.query}" if parts.query else ""))
             found: Any = orjson.loads(answer.body)

@@ -38,7 +38,8 @@ class Webhook(Plugin):
         table = context.settings
         self._settings = from_flags(self.settings(FlagSettings)) if is_from_flags(table) else from_table(table)
         place = self._settings.path or in_cluster(os.environ, path=_REVIEWS.format(self._settings.version))
-        self._reviews = ReviewClient(place, context.clock, timeout=self._settings.timeout)
+        dial = context.egress.get("controlplane")
+        self._reviews = ReviewClient(place, context.clock, timeout=self._settings.timeout, dial=dial)
         self._on_failure = Decision("deny" if self._settings.denies_on_failure else "no opinion", cacheable=False)
         self._answers: dict[bytes, tuple[Decision, float]] = {}
         self._lock = threading.Lock()

@@ -35,9 +35,9 @@ from hyperkube.client.client import Client
 from hyperkube.client.informer import Informer, InformerFactory
 from hyperkube.hookspecs.admission import AdmissionRequest
 from hyperkube.hookspecs.authz import Authorizer
-from hyperkube.hookspecs.base import Dial
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.dataclass import dataclass
+from hyperkube.machinery.dial import Dial
 from hyperkube.machinery.errors import ApiError, BadRequest, Forbidden, InternalError
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.objects import Object, name_of, resource_version_of

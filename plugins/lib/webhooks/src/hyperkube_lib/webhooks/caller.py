@@ -15,10 +15,10 @@ from functools import lru_cache
 from urllib.parse import urlsplit
 
 from hyperkube.client.client import Client
-from hyperkube.hookspecs.base import Dial
 from hyperkube.kinds.resources import ENDPOINTS, SERVICES
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.dataclass import dataclass
+from hyperkube.machinery.dial import Dial
 from hyperkube.machinery.errors import ApiError, NotFound
 from hyperkube.machinery.objects import Object
 

@@ -15,6 +15,7 @@ import orjson
 from hyperkube.client.client import RawResponse
 from hyperkube.client.kubeconfig import Access, client_for, read, resolve
 from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.dial import Dial
 from hyperkube.machinery.errors import HyperkubeError
 from hyperkube.machinery.objects import Object
 
@@ -38,6 +39,7 @@ class ReviewClient:
         attempts: how often to ask before giving up.
         first_wait: seconds before the second attempt; each later wait is half as long again.
         timeout: seconds for one attempt.
+        dial: connects to it, where it is not reached directly.
 
     Raises:
         UsageError: the file cannot be used.
@@ -51,9 +53,10 @@ class ReviewClient:
         attempts: int = ATTEMPTS,
         first_wait: float = FIRST_WAIT_SECONDS,
         timeout: float = TIMEOUT_SECONDS,
+        dial: Dial | None = None,
     ) -> None:
         access = path if isinstance(path, Access) else resolve(read(path))
-        self._client = client_for(access, clock=clock, timeout=timeout)
+        self._client = client_for(access, clock=clock, timeout=timeout, dial=dial)
         self._clock = clock
         self._attempts = attempts
         self._first_wait = first_wait

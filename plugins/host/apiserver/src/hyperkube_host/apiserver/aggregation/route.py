@@ -15,10 +15,10 @@ from hyperkube_host.apiserver.options import AggregationOptions
 from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_lib.serving.exchange import Answer, RelayUpgrade
 
-from hyperkube.hookspecs.base import Dial
 from hyperkube.hookspecs.stored_objects import Objects
 from hyperkube.kinds.resources import ENDPOINT_SLICES, SERVICES
 from hyperkube.machinery.dataclass import dataclass
+from hyperkube.machinery.dial import Dial
 from hyperkube.machinery.errors import NotFound
 from hyperkube.machinery.objects import Object, labels_of
 from hyperkube.machinery.users import UserInfo

@@ -18,8 +18,8 @@ from hyperkube.client.client import Client
 from hyperkube.client.informer import InformerFactory
 from hyperkube.client.shared_threads import SharedThreads
 from hyperkube.hookspecs.authz import Attributes, Authorizer, Decision, Rules
-from hyperkube.hookspecs.base import Dial
 from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.dial import Dial
 from hyperkube.machinery.record import Record
 from hyperkube.machinery.users import LOOPBACK, UserInfo
 from hyperkube.plugin import PluginContext
@@ -105,5 +105,5 @@ def lay_foundation(options: Options, clock: Clock) -> Foundation:
         request_path=request_path,
         loopback=loopback,
         authorizer=Promise[Authorizer]("the authorizer"),
-        egress=open_selector(str(options.values.get("egress-selector-config-file") or ""), LOGGER),
+        egress=open_selector(str(options.values.get("egress-selector-config-file") or "")),
     )

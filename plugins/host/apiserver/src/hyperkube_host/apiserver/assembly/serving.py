@@ -97,7 +97,7 @@ def build_serving(
         elsewhere=aggregation.routes.answer,
         explanations=access.explanations,
     )
-    audit = auditor_of(options.audit, clock, LOGGER)
+    audit = auditor_of(options.audit, clock, LOGGER, foundation.egress.get("controlplane"))
     handler = ApiHandler(
         pipeline,
         Encoder(clock, protobuf, ColumnDefinitions(model.descriptions), ObjectEncoder(protobuf)),

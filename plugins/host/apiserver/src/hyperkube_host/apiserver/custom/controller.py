@@ -18,9 +18,9 @@ from hyperkube_lib.webhooks.caller import Caller, Resolver
 
 from hyperkube.client.client import Client
 from hyperkube.hookspecs.api import ApiGroupVersion
-from hyperkube.hookspecs.base import Dial
 from hyperkube.kinds.resources import CUSTOM_RESOURCE_DEFINITIONS
 from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.dial import Dial
 from hyperkube.machinery.errors import Conflict, NotFound
 from hyperkube.machinery.objects import Object, copy_object, is_being_deleted, name_of
 

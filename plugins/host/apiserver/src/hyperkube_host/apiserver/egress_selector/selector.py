@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 
 from hyperkube_host.apiserver.egress_selector.configuration import DIRECT, GRPC, read_selections
 from hyperkube_host.apiserver.egress_selector.dialer import ProxyDialer
 
-from hyperkube.hookspecs.base import Dial
+from hyperkube.machinery.dial import Dial
 from hyperkube.machinery.errors import UsageError
 
 FLAG = "--egress-selector-config-file"
 
 
-def open_selector(path: str, logger: logging.Logger) -> Mapping[str, Dial]:
+def open_selector(path: str) -> Mapping[str, Dial]:
     """Return what dials, by the name of the selection; what is missing, or Direct, is connected to directly.
 
     ``cluster``: nodes, pods, services, extension API servers, and webhooks that are services. ``controlplane``:
-    webhooks with a URL.
+    webhooks with a URL, those of authentication, authorization and audit among them. Issuers of OIDC say themselves by
+    which they are reached, by ``egressSelectorType``, or are reached directly.
 
     Raises:
         UsageError: the file is wrong, or asks for what cannot be done.
@@ -31,10 +31,5 @@ def open_selector(path: str, logger: logging.Logger) -> Mapping[str, Dial]:
             continue
         if selection.name == "etcd":
             raise UsageError(f"{FLAG}: etcd: connections to etcd leave directly, their proxyProtocol must be Direct")
-        if selection.name == "controlplane":
-            logger.warning(
-                "%s: webhooks of authentication, authorization and audit, and issuers of OIDC, are reached directly",
-                FLAG,
-            )
         dials[selection.name] = ProxyDialer(selection.proxy)
     return dials

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from hyperkube_host.apiserver.options import AuditOptions
 
 from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.dial import Dial
 from hyperkube.machinery.errors import UsageError
 
 if TYPE_CHECKING:
@@ -38,8 +39,8 @@ class _Writing(NamedTuple):
     wait: float
 
 
-def auditor_of(options: AuditOptions, clock: Clock, logger: logging.Logger) -> Auditor | None:
-    """Return what records requests, None when nothing is to be recorded.
+def auditor_of(options: AuditOptions, clock: Clock, logger: logging.Logger, dial: Dial | None = None) -> Auditor | None:
+    """Return what records requests, None when nothing is to be recorded; `dial` connects to the webhook.
 
     Raises:
         UsageError: a flag or a file is wrong.
@@ -68,7 +69,7 @@ def auditor_of(options: AuditOptions, clock: Clock, logger: logging.Logger) -> A
         backends.append(_written(_log(options, clock), to_log, clock, logger))
     if options.audit_webhook_config_file:
         reviews = ReviewClient(
-            options.audit_webhook_config_file, clock, first_wait=options.audit_webhook_initial_backoff
+            options.audit_webhook_config_file, clock, first_wait=options.audit_webhook_initial_backoff, dial=dial
         )
         backends.append(_written(WebhookBackend(reviews), to_webhook, clock, logger))
     return Auditor(policy, backends, clock, logger)

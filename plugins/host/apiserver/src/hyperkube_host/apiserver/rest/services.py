@@ -22,10 +22,10 @@ from hyperkube.hookspecs.admission import AdmissionRequest, Operation
 from hyperkube.hookspecs.api import Call
 from hyperkube.hookspecs.api_services import ApiServices
 from hyperkube.hookspecs.authz import Authorizer
-from hyperkube.hookspecs.base import Dial
 from hyperkube.hookspecs.stored_objects import Objects
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.dataclass import dataclass
+from hyperkube.machinery.dial import Dial
 from hyperkube.machinery.objects import Object
 from hyperkube.storage.store import LeaseNotFound, Store
 
