@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.suggestions import closest
 from hyperkube.plugin.failures import culprit
-from hyperkube.plugin.import_path import listed_imports
 from hyperkube.plugin.loader import PluginLoadFailed, installed, load_entry, one_look
 
 if TYPE_CHECKING:
@@ -198,7 +197,7 @@ def make_symlinks(program: Path, folder: Path) -> None:
 def main() -> None:
     """Run the command line of this process and exit with 0, or 1 after a user's mistake."""
     try:
-        with one_look(), listed_imports():  # a command works with what is installed as it begins
+        with one_look():  # a command works with what is installed as it begins
             run(sys.argv[0], sys.argv[1:])
     except UsageError as error:
         print(f"error: {error}", file=sys.stderr)

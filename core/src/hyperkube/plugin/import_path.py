@@ -1,23 +1,17 @@
-"""Where the import path has what: each folder is listed once, instead of being asked about every module.
+"""Where the import path has what: each folder is listed once, instead of being asked about every file.
 
-Where plugins are installed from their sources, each distribution is a folder of the import path, hundreds in all, and a
-family of plugins is a namespace with a part in dozens of them. The import system looks into one after another for each
-module, which takes a tenth of a server's start.
+Where plugins are installed from their sources, each distribution may be a folder of the import path, hundreds in all,
+and a family of plugins is a namespace with a part in dozens of them.
 """
 
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property, lru_cache
-from importlib.abc import MetaPathFinder
-from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
-from importlib.util import spec_from_file_location
-from types import ModuleType
 
-from hyperkube.plugin.loader import PROJECT, SeenPath, state_of_path
+from hyperkube.plugin.loader import SeenPath, state_of_path
 
 
 class ImportPath:
@@ -66,64 +60,3 @@ def import_path() -> ImportPath:
 @lru_cache(maxsize=1)
 def _import_path(state: SeenPath) -> ImportPath:
     return ImportPath(folder for folder, _ in state)
-
-
-@contextmanager
-def listed_imports() -> Iterator[None]:
-    """Import families of plugins and their modules from where the path had them at the beginning of the context."""
-    finder = _ListedFinder(import_path())
-    sys.meta_path.insert(sys.meta_path.index(PathFinder), finder)
-    try:
-        yield
-    finally:
-        sys.meta_path.remove(finder)
-
-
-class _ListedFinder(MetaPathFinder):
-    """Sends the import system to the folders that have a module; what is not listed the next finder looks for."""
-
-    def __init__(self, path: ImportPath) -> None:
-        self._path: ImportPath | None = path
-        self._listed: dict[str, frozenset[str]] = {}
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        package, _, module = fullname.partition(".")
-        if self._path is None or not package.startswith(PROJECT):
-            return None
-        if path is not None and len(path) == 1:
-            return self._spec_in(path[0], fullname)
-        if "." in module:
-            return None
-        if not module:
-            folders = self._path.folders_with(package)
-            return PathFinder.find_spec(fullname, folders, target) if folders else None
-        part = self._path.part_with(package, module)
-        if part is None or path is None or part not in path:
-            return None
-        return self._spec_in(part, fullname)
-
-    def _spec_in(self, folder: str, fullname: str) -> ModuleSpec | None:
-        """Return the spec of a package or a module of Python source in a folder; each folder is listed once."""
-        name = fullname.rpartition(".")[2]
-        names = self._names(folder)
-        if name in names and "__init__.py" in self._names(f"{folder}/{name}"):
-            file, parts = f"{folder}/{name}/__init__.py", [f"{folder}/{name}"]
-        elif f"{name}.py" in names:
-            file, parts = f"{folder}/{name}.py", None
-        else:
-            return None  # a namespace, a compiled module, or one that came later
-        loader = SourceFileLoader(fullname, file)
-        return spec_from_file_location(fullname, file, loader=loader, submodule_search_locations=parts)
-
-    def _names(self, folder: str) -> frozenset[str]:
-        if folder not in self._listed:
-            try:
-                self._listed[folder] = frozenset(os.listdir(folder))  # noqa: PTH208  no Path for each of many names
-            except OSError:
-                self._listed[folder] = frozenset()
-        return self._listed[folder]
-
-    def invalidate_caches(self) -> None:
-        self._path = None

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
 from functools import lru_cache
-from importlib.metadata import Distribution, EntryPoint, distributions
+from importlib.metadata import Distribution, EntryPoint
 from types import ModuleType
 from typing import Any, Generic, TypeAlias, TypeVar, cast
 from weakref import WeakKeyDictionary
@@ -27,6 +27,7 @@ from hyperkube.hookspecs.base import Plugin, PluginContext
 from hyperkube.machinery.collector_pause import collector_paused
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.suggestions import known_names
+from hyperkube.plugin.entry_points import offers
 from hyperkube.plugin.failure_place import place_of
 
 PROJECT = "hyperkube"
@@ -75,7 +76,7 @@ def installed(family: str) -> dict[str, EntryPoint]:
         PluginConflict: two distributions offer the same name.
     """
     found: dict[str, EntryPoint] = {}
-    for entry in _scan(state_of_path()).get(f"{PROJECT}.{family}", ()):
+    for entry in _entry_points(state_of_path(), f"{PROJECT}.{family}"):
         other = found.get(entry.name)
         if other is not None and other.value != entry.value:
             names = sorted({distribution_of(entry), distribution_of(other)})
@@ -86,7 +87,7 @@ def installed(family: str) -> dict[str, EntryPoint]:
 
 def installed_families() -> frozenset[str]:
     """Return the families of which a plugin is installed."""
-    return frozenset(group.removeprefix(f"{PROJECT}.") for group in _scan(state_of_path()) if group != HOOK_API_GROUP)
+    return frozenset(group.removeprefix(f"{PROJECT}.") for group in _offers(state_of_path()) if group != HOOK_API_GROUP)
 
 
 def hook_apis(distribution: str) -> frozenset[int]:
@@ -99,7 +100,7 @@ def hook_apis(distribution: str) -> frozenset[int]:
 
     One that declares none was written for the first.
     """
-    entries = _scan(state_of_path()).get(HOOK_API_GROUP, ())
+    entries = _entry_points(state_of_path(), HOOK_API_GROUP)
     declared = (entry.name for entry in entries if distribution_of(entry) == distribution)
     return frozenset(int(name) for name in declared if name.isdecimal()) or frozenset({1})
 
@@ -144,19 +145,14 @@ def _changed_at(folder: str) -> int:
 
 
 @lru_cache(maxsize=1)
-def _scan(_state: SeenPath) -> dict[str, tuple[EntryPoint, ...]]:
-    """Return all our entry points by group: reading hundreds of distributions takes 30 ms, and hosts ask often."""
-    found: dict[str, list[EntryPoint]] = {}
-    seen: set[str] = set()
-    for distribution in distributions():
-        name = _name_of(distribution)
-        if name in seen:  # shadowed by an earlier folder of the path
-            continue
-        seen.add(name)
-        for entry in distribution.entry_points:
-            if entry.group.startswith(f"{PROJECT}."):
-                found.setdefault(entry.group, []).append(entry)
-    return {group: tuple(entries) for group, entries in found.items()}
+def _offers(state: SeenPath) -> dict[str, list[Callable[[], Distribution]]]:
+    return offers([folder for folder, _ in state], f"{PROJECT}.")
+
+
+@lru_cache(maxsize=64)
+def _entry_points(state: SeenPath, group: str) -> Sequence[EntryPoint]:
+    found = [distribution().entry_points for distribution in _offers(state).get(group, ())]
+    return [entry for entries in found for entry in entries if entry.group == group]
 
 
 @lru_cache(maxsize=1024)

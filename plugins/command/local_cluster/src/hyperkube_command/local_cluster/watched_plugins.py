@@ -64,10 +64,10 @@ def plugins_in(folder: Path) -> list[WatchedPlugin]:
     """
     wanted = folder.resolve()
     found = [
-        WatchedPlugin(family, entry, place.resolve())
+        WatchedPlugin(family, entry, place)
         for family in sorted(SERVERS.keys() & installed_families())
         for _, entry in sorted(installed(family).items())
-        if (place := _place_of(entry.module)) is not None and place.resolve().is_relative_to(wanted)
+        if (place := _place_of(entry.module)) is not None and place.is_relative_to(wanted)
     ]
     if not found:
         raise UsageError(
@@ -78,14 +78,18 @@ def plugins_in(folder: Path) -> list[WatchedPlugin]:
 
 
 def _place_of(module: str) -> Path | None:
-    """Return the folder from which a module comes, as far as can be told without importing any of its code."""
+    """Return the folder from which a module comes, as far as can be told without importing any of its code.
+
+    What is on the import path may be a link: `./dev setup` makes one for each module of the workspace.
+    """
     package, *rest = module.split(".")
     path = import_path()
     part = path.part_with(package, rest[0]) if rest else next(iter(path.folders_with(package)), None)
     if part is not None:
-        return Path(part)
+        file = Path(part, rest[0] if rest else package)
+        return (file if file.is_dir() else file.with_name(f"{file.name}.py")).resolve().parent
     spec = find_spec(package)  # it is found in another way than by a folder of the import path
-    return Path(spec.origin) if spec is not None and spec.origin else None
+    return Path(spec.origin).resolve() if spec is not None and spec.origin else None
 
 
 def consequence(changed: Iterable[Path], folder: Path, plugins: Sequence[WatchedPlugin]) -> Consequence:
