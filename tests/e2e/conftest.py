@@ -16,6 +16,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from local_cluster import LocalCluster, Room, missing_program
 
+from hyperkube.kinds.resources import NAMESPACES
+
 FOLDER = Path(__file__).parent
 EXAMPLES = FOLDER.parent.parent / "examples"
 
@@ -67,9 +69,9 @@ def room(up, room_numbers, request):
     """A fresh namespace, deleted afterwards without waiting for it."""
     stem = re.sub(r"[^a-z0-9]+", "-", request.node.originalname.removeprefix("test_").lower())[:40].strip("-")
     name = f"{stem}-{next(room_numbers)}"
-    up.kubectl("create", "namespace", name)
+    up.client.create(NAMESPACES, {"metadata": {"name": name}})
     yield Room(up, name)
-    up.kubectl("delete", "namespace", name, "--wait=false")
+    up.client.delete(NAMESPACES, name)
 
 
 @pytest.fixture(scope="session")

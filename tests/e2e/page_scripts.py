@@ -62,23 +62,27 @@ class Rules:
     Attributes:
         skipped: beginning of a command → why it is left out.
         results: beginning of a command → the other exit code with which it may end.
+        together: names of pages whose clusters differ by their flags only, which go together: one with all flags serves
+            them, and each page has a namespace of its own in it.
     """
 
     skipped: Mapping[str, str]
     results: Mapping[str, int]
+    together: tuple[frozenset[str], ...] = ()
 
 
 def script_of(pages: list[Path], rules: Rules) -> str:
     """Return a script for bash that types the commands of all pages.
 
-    A page that starts a cluster begins on a fresh machine. The others are for readers who have one running, and
-    share that.
+    A page that starts a cluster begins on a fresh machine, alone or with those that `rules` allow beside it. The others
+    are for readers who have one running, and share that.
     """
     lines = [PRELUDE]
     shared = False
-    for page in sorted(pages, key=_starts_cluster):
-        typed = [step for step in commands(page) if not any(step[0].startswith(word) for word in rules.skipped)]
-        steps = [step for index, step in enumerate(typed) if step not in typed[index - 1 : index]]
+    joined = [[page for page in pages if page.name in names] for names in rules.together]
+    alone = [page for page in pages if not any(page in group for group in joined)]
+    for page in sorted(alone, key=_starts_cluster):
+        steps = _steps(page, rules)
         if not steps:
             continue
         lines.append(f"echo '== {page.name}'")
@@ -89,7 +93,33 @@ def script_of(pages: list[Path], rules: Rules) -> str:
             lines += [] if shared and not starts else ["serve './dev up'"]
         shared = not starts
         lines += [_typed(command, shown, rules) for command, shown in steps]
+    for group in filter(None, joined):
+        lines += _typed_together(group, rules)
     return "\n".join([*lines, "leave", "echo '== end'", ""])
+
+
+def _typed_together(pages: list[Path], rules: Rules) -> Iterator[str]:
+    """Yield the lines for pages with one cluster: what each does before, the start with all flags, and what follows."""
+    flags, after = [], []
+    yield "fresh"
+    for page in pages:
+        steps = _steps(page, rules)
+        start = next(index for index, (command, _) in enumerate(steps) if STARTS_CLUSTER.match(command))
+        yield f"echo '== {page.name}'"
+        yield from (_typed(command, shown, rules) for command, shown in steps[:start])
+        flags.append(STARTS_CLUSTER.sub("", steps[start][0]).strip())
+        after.append((page, steps[start + 1 :]))
+    yield f"serve {shlex.quote(' '.join(['./dev up', *filter(None, flags)]))}"
+    for page, steps in after:
+        yield f"echo '== {page.name}, in its cluster'"
+        yield f"kubectl create namespace {page.stem}; kubectl config set-context --current --namespace={page.stem}"
+        yield from (_typed(command, shown, rules) for command, shown in steps)
+
+
+def _steps(page: Path, rules: Rules) -> list[tuple[str, str | None]]:
+    """Return what is typed of a page; the same twice in a row is typed once."""
+    typed = [step for step in commands(page) if not any(step[0].startswith(word) for word in rules.skipped)]
+    return [step for index, step in enumerate(typed) if step not in typed[index - 1 : index]]
 
 
 def _starts_cluster(page: Path) -> bool:

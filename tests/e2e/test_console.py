@@ -248,7 +248,7 @@ def test_an_edit_shows_its_difference_and_is_applied(room, page):
     page.click("input[name=force]")
     page.submit("saved=1", "button[value=apply]")
     page.shows("Applied")
-    found = room.get("configmap", "settings", "--show-managed-fields")
+    found = room.get("configmap", "settings")
     assert found["data"] == {"colour": "green"}
     managers = {row["manager"]: row["operation"] for row in found["metadata"]["managedFields"]}
     assert managers["hyperkube-console"] == "Apply"

@@ -23,7 +23,7 @@ def hello(room, hello_file):
 def _pods(room):
     return {
         pod["metadata"]["name"]: pod
-        for pod in room.get("pods", "-l", "app=hello")
+        for pod in room.get("pods", selector="app=hello")
         if "deletionTimestamp" not in pod["metadata"]
     }
 

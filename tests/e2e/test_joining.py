@@ -14,7 +14,7 @@ import pytest
 import yaml
 from cryptography import x509
 from hyperkube_testing.peers.ports import free_port
-from local_cluster import HYPERKUBE, LocalCluster, eventually, run
+from local_cluster import HYPERKUBE, LocalCluster, Room, eventually, run
 
 TOKEN_ID, TOKEN_SECRET = "abcdef", "0123456789abcdef"
 
@@ -92,7 +92,7 @@ class Node:
 
     def request(self, asker=f"system:bootstrap:{TOKEN_ID}"):
         """Return the request for the node's certificate."""
-        rows = self.cluster.get("csr")
+        rows = self.cluster.get("certificatesigningrequests")
         return next((row for row in rows if row["spec"]["username"] == asker and self._is_mine(row)), None)
 
     def issuer(self):
@@ -171,7 +171,8 @@ def test_a_denied_request_ends_the_kubelet_with_one_line(open_cluster):
     assert "Traceback" not in node.log.read_text()
 
 
-def test_roles_and_bindings_are_reconciled(up, room):
+def test_roles_and_bindings_are_reconciled(open_cluster):
+    room = Room(open_cluster, "default")
     role = {
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "Role",

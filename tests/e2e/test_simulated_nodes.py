@@ -32,7 +32,7 @@ def mixed(scratch):
 
 
 def nodes_of(room, app):
-    return {pod["spec"]["nodeName"] for pod in room.get("pods", "-l", f"app={app}")}
+    return {pod["spec"]["nodeName"] for pod in room.get("pods", selector=f"app={app}")}
 
 
 @pytest.mark.parametrize(
