@@ -11,8 +11,7 @@ import threading
 from pathlib import Path
 
 import pytest
-import yaml
-from local_cluster import HYPERKUBE, LocalCluster, curl, eventually, free_port, pod, processes_of, reading, run
+from local_cluster import HYPERKUBE, LocalCluster, curl, eventually, free_port, processes_of, reading, run
 from open_ports import listeners, shown_to_strangers
 
 from hyperkube.client.kubeconfig import client_from_kubeconfig
@@ -151,76 +150,48 @@ def test_reset_ends_what_a_crash_left(cluster):
     eventually(lambda: processes_of(cluster.root) == {}, 15)
 
 
-def test_hollow_nodes_are_ready_and_take_pods(scratch):
-    with LocalCluster(scratch / "hollow", "--nodes", "3").running() as cluster:
-        cluster.kubectl("wait", "--for=condition=Ready", "nodes", "--all", "--timeout=60s")
-        spec = pod("x", "true", image="registry.example/anything:1", nodeSelector={"hyperkube.dev/hollow": "true"})
-        deployment = {
-            "apiVersion": "apps/v1",
-            "kind": "Deployment",
-            "metadata": {"name": "many"},
-            "spec": {
-                "replicas": 12,
-                "selector": {"matchLabels": {"app": "x"}},
-                "template": {"metadata": {"labels": {"app": "x"}}, "spec": spec["spec"]},
-            },
-        }
-
-        cluster.kubectl("apply", "-f", "-", input=yaml.safe_dump(deployment))
-        cluster.kubectl("rollout", "status", "deployment/many", "--timeout=60s")
-
-        nodes = {one["metadata"]["name"] for one in cluster.get("nodes")}
-        taken = {one["spec"]["nodeName"] for one in cluster.get("pods")}
-        assert {"hollow-0", "hollow-1", "hollow-2"} < nodes
-        assert len(nodes) == 4
-        assert taken == {"hollow-0", "hollow-1", "hollow-2"}
+@pytest.fixture(scope="module")
+def five(scratch):
+    """A cluster of five processes; the last test that asks for it ends it."""
+    cluster = LocalCluster(scratch / "five", "--processes")
+    try:
+        cluster.start()
+        yield cluster
+    finally:
+        cluster.end()
 
 
-def test_five_processes_do_the_same_job(scratch, hello_file):
-    with LocalCluster(scratch / "five", "--processes").running() as cluster:
-        servers = {pid: line for pid, line in processes_of(cluster.root).items() if "hyperkube.command.main" in line}
-        assert len(servers) == 5, servers
-        assert len(listeners(servers)) >= 4
-        assert shown_to_strangers(servers) == []
-        for component in cluster.get("componentstatuses"):
-            assert component["conditions"][0]["status"] == "True", component
+def test_five_processes_do_the_same_job(five, hello_file):
+    servers = {pid: line for pid, line in processes_of(five.root).items() if "hyperkube.command.main" in line}
+    assert len(servers) == 5, servers
+    assert len(listeners(servers)) >= 4
+    assert shown_to_strangers(servers) == []
+    for component in five.get("componentstatuses"):
+        assert component["conditions"][0]["status"] == "True", component
 
-        cluster.kubectl("apply", "-f", str(hello_file))
-        cluster.kubectl("rollout", "status", "deployment/hello", "--timeout=60s")
+    five.kubectl("apply", "-f", str(hello_file))
+    five.kubectl("rollout", "status", "deployment/hello", "--timeout=60s")
 
-        address = cluster.get("service", "hello")["spec"]["clusterIP"]
-        names = {one["metadata"]["name"] for one in cluster.get("pods")}
-        eventually(lambda: curl(f"http://{address}:8080/", check=False).code == 0)
-        answers = " ".join(curl(f"http://{address}:8080/").out for _ in range(12))
-        assert all(name in answers for name in names)
-        first = min(names)
-        assert cluster.kubectl("exec", first, "--", "printenv", "POD_NAME").out == f"{first}\n"
-        assert "GET /" in cluster.kubectl("logs", first).out
-        cluster.kubectl("delete", "-f", str(hello_file), "--timeout=60s")
+    address = five.get("service", "hello")["spec"]["clusterIP"]
+    names = {one["metadata"]["name"] for one in five.get("pods")}
+    eventually(lambda: curl(f"http://{address}:8080/", check=False).code == 0)
+    answers = " ".join(curl(f"http://{address}:8080/").out for _ in range(12))
+    assert all(name in answers for name in names)
+    first = min(names)
+    assert five.kubectl("exec", first, "--", "printenv", "POD_NAME").out == f"{first}\n"
+    assert "GET /" in five.kubectl("logs", first).out
+    five.kubectl("delete", "-f", str(hello_file), "--timeout=60s")
 
 
-def test_when_one_of_five_processes_ends_they_all_do_and_say_why(cluster):
-    cluster.arguments = ("--processes",)
-    cluster.start()
-    (scheduler,) = [
-        pid for pid, line in processes_of(cluster.root).items() if "hyperkube.command.main scheduler" in line
-    ]
+def test_when_one_of_five_processes_ends_they_all_do_and_say_why(five):
+    (scheduler,) = [pid for pid, line in processes_of(five.root).items() if "hyperkube.command.main scheduler" in line]
 
     os.kill(scheduler, signal.SIGKILL)
 
-    assert cluster.process.wait(10) == 1
-    log = cluster.root / "logs" / "scheduler.log"
-    eventually(lambda: cluster.output[-1] == f"error: the scheduler ended with exit code -9; see {log}\n")
-    assert processes_of(cluster.root) == {}
-
-
-def test_five_processes_end_with_the_one_that_started_them(cluster):
-    cluster.arguments = ("--processes",)
-    cluster.start()
-
-    cluster.kill()
-
-    eventually(lambda: processes_of(cluster.root) == {}, 30)
+    assert five.process.wait(10) == 1
+    log = five.root / "logs" / "scheduler.log"
+    eventually(lambda: five.output[-1] == f"error: the scheduler ended with exit code -9; see {log}\n")
+    assert processes_of(five.root) == {}
 
 
 def unprivileged(root):
@@ -303,11 +274,3 @@ def test_the_line_of_old_starts_and_answers(tmp_path):
     complaints = [text for text in output.lines if re.match(r"[EF]\d{4}|Traceback|error|.*not built yet", text)]
     assert complaints == []
     assert (tmp_path / "apiserver.crt").exists()
-
-
-def test_starting_is_quick(cluster):
-    """Quick is little processor time: the seconds of the clock are those of all programs of the machine."""
-    for _ in range(2):
-        cluster.start()
-        assert cluster.processor_seconds() < 8
-        cluster.stop()

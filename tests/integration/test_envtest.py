@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import ssl
 import subprocess
 import sys
 import urllib.error
 import urllib.request
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -48,10 +50,15 @@ def signed(folder, name, by, subject, names=""):
             "-CAcreateserial", "-extfile", extensions, "-in", folder / f"{name}.csr", "-out", folder / f"{name}.crt")  # fmt: skip
 
 
+@cache
+def help_of(program):
+    done = subprocess.run([program, "--help"], capture_output=True, text=True, check=True, timeout=60)
+    return done.stdout + done.stderr
+
+
 def offered(assets, program, flag):
     """Tell whether a program's help has a flag, as the test environment looks it up."""
-    done = subprocess.run([assets / program, "--help"], capture_output=True, text=True, check=True, timeout=60)
-    return re.search(rf"^\s*--{flag}\b", done.stdout + done.stderr, re.MULTILINE) is not None
+    return re.search(rf"^\s*--{flag}\b", help_of(assets / program), re.MULTILINE) is not None
 
 
 class AssetsEtcd(Process):
@@ -80,15 +87,11 @@ class AssetsEtcd(Process):
 class KubeApiserver(Process):
     """The program under the name that the test environment looks for, with the flags that it passes."""
 
-    def __init__(self, folder, etcd, assets):
+    def __init__(self, folder, etcd, assets, pki):
         super().__init__(folder, "kube-apiserver")
-        self.folder, self.etcd, self.port, self.assets = folder, etcd, free_port(), assets
+        self.folder, self.etcd, self.port, self.assets = folder / "pki", etcd, free_port(), assets
         self.url = f"https://127.0.0.1:{self.port}"
-        for name in ("serving-ca", "client-cert-auth-ca", "sa-signer"):
-            authority(folder, name)
-        signed(folder, "apiserver", "serving-ca", "/CN=localhost", "DNS:localhost,IP:127.0.0.1")
-        signed(folder, "admin", "client-cert-auth-ca", "/O=system:masters/CN=admin")
-        signed(folder, "viewer", "client-cert-auth-ca", "/CN=viewer")
+        shutil.copytree(pki, self.folder)
 
     def command(self):
         pki = self.folder
@@ -124,8 +127,20 @@ class KubeApiserver(Process):
             return False
 
 
+@pytest.fixture(scope="module")
+def pki(tmp_path_factory):
+    """A folder with the certificates that the test environment provisions."""
+    folder = tmp_path_factory.mktemp("pki")
+    for name in ("serving-ca", "client-cert-auth-ca", "sa-signer"):
+        authority(folder, name)
+    signed(folder, "apiserver", "serving-ca", "/CN=localhost", "DNS:localhost,IP:127.0.0.1")
+    signed(folder, "admin", "client-cert-auth-ca", "/O=system:masters/CN=admin")
+    signed(folder, "viewer", "client-cert-auth-ca", "/CN=viewer")
+    return folder
+
+
 @pytest.fixture(scope="module", params=["etcd", "own etcd", "in memory"])
-def server(request, tmp_path_factory):
+def server(request, tmp_path_factory, pki):
     """The programs of the folder that `hyperkube assets` makes."""
     if request.param == "etcd":
         need_etcd()
@@ -135,7 +150,7 @@ def server(request, tmp_path_factory):
     done = subprocess.run([BIN / "hyperkube", "assets", assets, *words], capture_output=True, text=True, check=True)
     assert done.stdout == f"export KUBEBUILDER_ASSETS={assets}\n"
     etcd = AssetsEtcd(folder, assets)
-    with running(etcd, KubeApiserver(folder, etcd, assets)) as (_, server):
+    with running(etcd, KubeApiserver(folder, etcd, assets, pki)) as (_, server):
         yield server
 
 
