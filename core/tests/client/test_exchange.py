@@ -6,7 +6,8 @@ import threading
 
 import pytest
 
-from hyperkube.client.exchange import Broken, exchange
+from hyperkube.client import exchange as exchange_module
+from hyperkube.client.exchange import Bounds, Broken, exchange, read_body
 
 
 @pytest.fixture
@@ -111,3 +112,41 @@ def test_a_header_cannot_smuggle_another(answering):
 
     with pytest.raises(ValueError, match="line break"):
         exchange(connection, "GET", "/", {"Authorization": "Bearer x\nX-Other: y"}, b"")
+
+
+@pytest.mark.parametrize("pieces", [
+    pytest.param([b"HTTP/1.1 200 OK\r\nContent-Length: 4000\r\n\r\n", b"x" * 1200], id="body"),
+    pytest.param([b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"1;" + b"x" * 1200], id="chunk extension"),
+    pytest.param([b"HTTP/1.1 200 OK\r\nX: ", b"x" * 1200], id="header"),
+    pytest.param([b"HTTP/1.1 100 Continue\r\n\r\n" * 60], id="announcements"),
+])  # fmt: skip
+def test_an_answer_is_read_up_to_its_bound(answering, pieces):
+    connection, _ = answering(*pieces)
+
+    with pytest.raises(ValueError, match="longer than 1000 bytes"):
+        exchange(connection, "GET", "/", {}, b"", Bounds(size=1000))
+
+
+def test_a_head_has_a_bound_of_its_own(answering, monkeypatch):
+    monkeypatch.setattr(exchange_module, "HEAD_BYTES", 1000)
+    connection, _ = answering(b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 200)
+
+    with pytest.raises(ValueError, match="longer than 1000 bytes"):
+        exchange(connection, "GET", "/", {}, b"")
+
+
+def test_a_server_that_drips_is_given_up(answering):
+    head = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n"
+    connection, _ = answering(head, b"a", b"b")
+
+    with pytest.raises(TimeoutError, match="not come within 0 s"):
+        exchange(connection, "GET", "/", {}, b"", Bounds(seconds=0))
+
+
+@pytest.mark.parametrize(("bounds", "why"), [(Bounds(size=5), "longer than 5 bytes"), (Bounds(seconds=2), "within 2 s")],
+                         ids=["size", "seconds"])  # fmt: skip
+def test_a_body_without_an_end_is_read_up_to_its_bounds(bounds, why):
+    ticks = iter(range(100))
+
+    with pytest.raises(OSError, match=why):
+        read_body(lambda _: b"x", bounds, lambda: next(ticks))

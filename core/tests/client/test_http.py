@@ -2,6 +2,7 @@
 
 import http.server
 import json
+import re
 import subprocess
 import sys
 import threading
@@ -11,10 +12,11 @@ from contextlib import closing
 import pytest
 from prometheus_client import CollectorRegistry
 
+from hyperkube.client.exchange import Bounds
 from hyperkube.client.http import HttpClient
 from hyperkube.client.request_counts import RequestCounts
 from hyperkube.kinds.resources import PODS
-from hyperkube.machinery.errors import Conflict, NotFound, ServiceUnavailable, UsageError
+from hyperkube.machinery.errors import Conflict, NotFound, ServiceUnavailable, TooManyRequests, UsageError
 
 STATUS_404 = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404,
               "message": 'pods "x" not found'}  # fmt: skip
@@ -139,6 +141,16 @@ def test_a_throttled_request_is_repeated(server, client):
     assert len(server.seen) == 2
 
 
+@pytest.mark.parametrize("asked", ["61", "99999999999999999999", "\u00b2", "-1", "9" * 5000])
+def test_a_server_that_throttles_for_long_has_answered(server, asked):
+    server.answers.append((429, {"Retry-After": asked}, {}))
+
+    with closing(HttpClient(server.url(), bounds=Bounds(seconds=60))) as client, pytest.raises(TooManyRequests):
+        client.get(PODS, "x", "d")
+
+    assert len(server.seen) == 1
+
+
 def test_requests_share_a_connection(server, client):
     for _ in range(5):
         client.get(PODS, "x", "d")
@@ -201,9 +213,10 @@ def test_a_token_file_is_read_at_use(server, tmp_path):
     assert server.seen[0][2]["Authorization"] == "Bearer from-file"
 
 
-def test_an_address_that_is_no_url_is_the_users_mistake():
-    with pytest.raises(UsageError, match="ftp"):
-        HttpClient("ftp://host")
+@pytest.mark.parametrize("url", ["ftp://host", "https://host:99999", "https://host:x", "https://[::1", "https://:443"])
+def test_an_address_that_is_no_url_is_the_users_mistake(url):
+    with pytest.raises(UsageError, match=f"server address '{re.escape(url)}'"):
+        HttpClient(url)
 
 
 def test_importing_the_client_loads_no_heavy_library():

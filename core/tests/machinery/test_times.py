@@ -1,4 +1,4 @@
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
 
@@ -9,7 +9,6 @@ from hyperkube.machinery.times import (
     human_duration,
     parse_micro_time,
     parse_time,
-    short_human_duration,
 )
 
 MOMENT = datetime(2030, 2, 3, 4, 5, 6, 789, tzinfo=UTC)
@@ -55,26 +54,26 @@ def test_a_bad_time_is_refused_in_go_words(text, message):
 
 
 @pytest.mark.parametrize(
-    ("seconds", "long", "short"),
+    ("seconds", "age"),
     [
-        (-5, "<invalid>", "<invalid>"),
-        (-1, "0s", "0s"),
-        (45, "45s", "45s"),
-        (119, "119s", "1m"),
-        (120, "2m", "2m"),
-        (200, "3m20s", "3m"),
-        (600, "10m", "10m"),
-        (3 * 3600, "3h", "3h"),
-        (3 * 3600 + 60, "3h1m", "3h"),
-        (9 * 3600, "9h", "9h"),
-        (5 * 86400 + 3 * 3600, "5d3h", "5d"),
-        (400 * 86400, "400d", "1y"),
-        (3 * 365 * 86400 + 86400, "3y1d", "3y"),
-        (9 * 365 * 86400, "9y", "9y"),
+        (-5, "<invalid>"),
+        (-1, "0s"),
+        (45, "45s"),
+        (119, "119s"),
+        (120, "2m"),
+        (200, "3m20s"),
+        (600, "10m"),
+        (3 * 3600, "3h"),
+        (3 * 3600 + 60, "3h1m"),
+        (9 * 3600, "9h"),
+        (5 * 86400 + 3 * 3600, "5d3h"),
+        (400 * 86400, "400d"),
+        (3 * 365 * 86400 + 86400, "3y1d"),
+        (9 * 365 * 86400, "9y"),
     ],
 )
-def test_ages_read_as_in_kubectl(seconds, long, short):
-    assert (human_duration(seconds), short_human_duration(timedelta(seconds=seconds))) == (long, short)
+def test_ages_read_as_in_kubectl(seconds, age):
+    assert human_duration(seconds) == age
 
 
 @pytest.mark.parametrize(

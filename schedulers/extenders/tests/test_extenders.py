@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import orjson
 import pytest
+from hyperkube_scheduler import extenders
 from hyperkube_scheduler.extenders import Extenders
 from hyperkube_testing.scheduling.tables import pod_info, table
 
@@ -164,3 +165,13 @@ def test_only_pods_with_its_resources_concern_it():
 def test_a_bad_extender_is_refused(rows):
     with pytest.raises(UsageError, match="extenders"):
         build(*rows)
+
+
+def test_an_answer_without_an_end_is_none(url, monkeypatch):
+    monkeypatch.setattr(extenders, "MOST_BYTES", 10)
+    nodes, pod = world()
+
+    found = build({"urlPrefix": url, "filterVerb": "filter"}).filter(pod, nodes)
+
+    assert not found.mask.any()
+    assert [reason for reason in found.reasons if reason.endswith("the answer is longer than 10 bytes")]

@@ -16,6 +16,7 @@ from urllib.parse import quote, urlencode
 
 import orjson
 
+from hyperkube.client.exchange import Bounds
 from hyperkube.client.http import HttpClient
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.admission import AdmissionRequest
@@ -33,6 +34,7 @@ WEEK, MONTH = timedelta(days=7), timedelta(days=30)
 _SERIES = {"cpu": "cpu/usage_rate", "memory": "memory/usage"}
 _DEFAULT_HOST = "localhost:8080/api/v1/proxy/namespaces/kube-system/services/monitoring-influxdb:api"
 _TIMEOUT_SECONDS = 5.0
+_BOUNDS = Bounds(size=4 << 20, seconds=_TIMEOUT_SECONDS)
 
 
 class SourceFailed(HyperkubeError):
@@ -61,7 +63,7 @@ class InfluxDb:
         scheme, colon, rest = host.partition("://")
         address, _, path = (rest if colon else host).partition("/")
         server = f"{scheme if colon else 'http'}://{address}"
-        self._client = HttpClient(server, timeout=_TIMEOUT_SECONDS, clock=clock)
+        self._client = HttpClient(server, timeout=_TIMEOUT_SECONDS, clock=clock, bounds=_BOUNDS)
         self._path = f"/{path}" if path else ""
         self._login = {"u": user, "p": password, "db": database}
 

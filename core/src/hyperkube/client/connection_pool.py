@@ -101,12 +101,15 @@ class ConnectionPool:
         Raises:
             UsageError: the address is no http or https URL.
         """
-        parts = urlsplit(base_url if "://" in base_url else f"http://{base_url}")
-        if parts.scheme not in {"http", "https"} or not parts.hostname:
+        try:
+            parts = urlsplit(base_url if "://" in base_url else f"http://{base_url}")
+            self._host = parts.hostname or ""
+            self._port = parts.port or (443 if parts.scheme == "https" else 80)
+        except ValueError as error:
+            raise UsageError(f"server address {base_url!r}: {str(error).lower()}") from error
+        if parts.scheme not in {"http", "https"} or not self._host:
             raise UsageError(f"server address {base_url!r} is no http or https URL")
         self.prefix = parts.path.rstrip("/")
-        self._host = parts.hostname
-        self._port = parts.port or (443 if parts.scheme == "https" else 80)
         self.address = f"[{self._host}]:{self._port}" if ":" in self._host else f"{self._host}:{self._port}"
         """``HOST:PORT``."""
         self._tls = tls

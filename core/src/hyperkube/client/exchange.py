@@ -7,18 +7,32 @@ apart and reads the head as if it were mail, which costs both ends more than the
 from __future__ import annotations
 
 import http.client
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 
 import httptools
 
 from hyperkube.client.client import RawResponse
+from hyperkube.machinery.record import Record
 
 READ_BYTES = 1 << 16
+HEAD_BYTES = 10 << 20
+"""As much of an answer's head as Go's client reads."""
 _CONTINUE = 199
 """Answers up to this status only announce another one."""
 _LENGTHS = frozenset({"content-length", "transfer-encoding"})
 """Without any of these headers an answer ends with its connection."""
 _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
+
+
+class Bounds(Record):
+    """What one answer may cost: bytes, its head counted, and seconds to the last piece of it but one."""
+
+    size: int = 1 << 30
+    seconds: float = 600.0
+
+
+BOUNDS = Bounds()
 
 
 class Broken(ConnectionResetError):
@@ -55,31 +69,59 @@ class _Answer:
 
 
 def exchange(
-    connection: http.client.HTTPConnection, method: str, target: str, headers: Mapping[str, str], body: bytes
+    connection: http.client.HTTPConnection,
+    method: str,
+    target: str,
+    headers: Mapping[str, str],
+    body: bytes,
+    bounds: Bounds = BOUNDS,
 ) -> tuple[RawResponse, bool]:
     """Send a request, dialling first if need be; return the answer and whether the connection can be used again.
 
     Raises:
         Broken: the server went away in the middle.
-        OSError: the network did, or nothing came for the connection's timeout.
-        ValueError: a header has a line break in it, or the answer is no HTTP.
+        OSError: the network did, or nothing came for the connection's timeout, or not all of it in time.
+        ValueError: a header has a line break in it, or the answer is no HTTP or too long.
     """
+    end = time.monotonic() + bounds.seconds
+    left = bounds.size
     connection.send(_head(connection, method, target, headers, len(body)) + body)
     answer = _Answer()
     parser = httptools.HttpResponseParser(answer)
     data = b""
     while not _is_complete(answer, parser.get_status_code(), method):
+        if time.monotonic() > end:
+            raise TimeoutError(f"the answer has not come within {bounds.seconds:g} s")
         data = connection.sock.recv(READ_BYTES)
         if not data:
             if answer.has_head and _LENGTHS.isdisjoint(name.lower() for name in answer.headers):
                 break
             raise Broken("the server closed the connection before it answered")
+        left -= len(data)
+        if left < 0 or (not answer.has_head and bounds.size - left > HEAD_BYTES):
+            raise ValueError(f"the answer is longer than {bounds.size if left < 0 else HEAD_BYTES} bytes")
         try:
             parser.feed_data(data)
         except httptools.HttpParserError as error:
             raise ValueError(f"the answer is no HTTP: {error}") from error
     reusable = bool(data) and parser.get_http_version() == "1.1" and not answer.closes
     return RawResponse(parser.get_status_code(), answer.headers, b"".join(answer.body)), reusable
+
+
+def read_body(read1: Callable[[int], bytes], bounds: Bounds, monotonic: Callable[[], float] = time.monotonic) -> bytes:
+    """Return all that a body's ``read1`` gives, for the standard library's clients.
+
+    Raises:
+        OSError: it is too long, or has not come in time.
+    """
+    content, end = bytearray(), monotonic() + bounds.seconds
+    while piece := read1(READ_BYTES):
+        content += piece
+        if len(content) > bounds.size:
+            raise OSError(f"the answer is longer than {bounds.size} bytes")
+        if monotonic() > end:  # the time-out of a socket counts anew with every byte
+            raise TimeoutError(f"the answer has not come within {bounds.seconds:g} s")
+    return bytes(content)
 
 
 def _is_complete(answer: _Answer, status: int, method: str) -> bool:

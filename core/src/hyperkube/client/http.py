@@ -24,13 +24,14 @@ from hyperkube.client.client import (
 )
 from hyperkube.client.connection_pool import ConnectionPool, TlsOptions
 from hyperkube.client.credentials import Credentials
-from hyperkube.client.exchange import exchange
+from hyperkube.client.exchange import BOUNDS, Bounds, exchange
 from hyperkube.client.request_counts import UNANSWERED, RequestCounts
 from hyperkube.client.wire import HttpWatch, as_connection_error, error_of, read_list
 from hyperkube.machinery.clock import Clock, SystemClock
 from hyperkube.machinery.dial import Dial
 from hyperkube.machinery.errors import InternalError
 from hyperkube.machinery.groups import GroupVersionResource
+from hyperkube.machinery.intstr import parse_int
 from hyperkube.machinery.objects import Object, name_of, namespace_of
 
 REQUEST_SECONDS = 60.0
@@ -62,6 +63,7 @@ class HttpClient:
         clock: Clock | None = None,
         counts: RequestCounts | None = None,
         dial: Dial | None = None,
+        bounds: Bounds = BOUNDS,
     ) -> None:
         """Prepare to talk to `base_url`; nothing is sent yet.
 
@@ -83,6 +85,7 @@ class HttpClient:
             clock: for waiting when throttled and for re-reading the token.
             counts: is told of every request.
             dial: connects to the server, where that is not reached directly.
+            bounds: of an answer, and of how long a server that throttles is waited for; not of watches.
 
         Raises:
             UsageError: the address or a certificate cannot be used.
@@ -94,6 +97,7 @@ class HttpClient:
         self._pool = ConnectionPool(base_url, tls, timeout=timeout, dial=dial)
         self._clock = clock or SystemClock()
         self._counts = counts
+        self._bounds = bounds
         self._headers = {"User-Agent": user_agent, "Accept": _JSON, **(headers or {})}
         self._credentials = Credentials(token, token_file, username, password, self._clock)
 
@@ -258,11 +262,12 @@ class HttpClient:
     ) -> RawResponse:
         """Make any request and return the answer whatever its status."""
         target = self._target(path, query or {})
+        end = self._clock.monotonic() + self._bounds.seconds
         for attempt in range(MAX_THROTTLED + 1):
             sent = {**self._headers, **self._credentials.headers(), **(headers or {})}
             answer = self._send(method, target, sent, body)
             wait = _throttled(answer)
-            if wait is None or attempt == MAX_THROTTLED:
+            if wait is None or attempt == MAX_THROTTLED or self._clock.monotonic() + wait > end:
                 return answer
             self._clock.sleep(wait)
         raise AssertionError("unreachable")
@@ -303,7 +308,7 @@ class HttpClient:
     ) -> RawResponse:
         try:
             with as_connection_error(self._pool.address):
-                answer, reusable = exchange(connection, method, target, headers, body)
+                answer, reusable = exchange(connection, method, target, headers, body, self._bounds)
         except BaseException:
             self._count(UNANSWERED, method)
             connection.close()
@@ -325,8 +330,8 @@ def _throttled(answer: RawResponse) -> float | None:
     if answer.status != http.HTTPStatus.TOO_MANY_REQUESTS:
         return None
     for name, value in answer.headers.items():
-        if name.lower() == "retry-after" and value.isdigit():
-            return float(value)
+        if name.lower() == "retry-after" and (seconds := parse_int(value)) is not None and seconds >= 0:
+            return float(seconds)
     return None
 
 

@@ -12,6 +12,7 @@ import orjson
 
 from hyperkube.client.client import ObjectList, WatchEvent
 from hyperkube.machinery.errors import ApiError, from_status
+from hyperkube.machinery.intstr import parse_int
 from hyperkube.machinery.objects import Object
 
 
@@ -108,6 +109,6 @@ def error_of(status: int, headers: Mapping[str, str], body: bytes) -> ApiError:
     reasons = {400: "BadRequest", 401: "Unauthorized", 403: "Forbidden", 404: "NotFound", 405: "MethodNotAllowed",
                406: "NotAcceptable", 409: "Conflict", 410: "Expired", 415: "UnsupportedMediaType",
                429: "TooManyRequests", 500: "InternalError", 503: "ServiceUnavailable", 504: "Timeout"}  # fmt: skip
-    retry = headers.get("Retry-After", "")
-    details = {"retryAfterSeconds": int(retry)} if retry.isdigit() else {}
+    retry = parse_int(headers.get("Retry-After", ""), 32)
+    details = {} if retry is None else {"retryAfterSeconds": retry}
     return from_status({"code": status, "reason": reasons.get(status, ""), "message": text, "details": details})

@@ -114,13 +114,6 @@ def host_ports_conflict(wanted: Iterable[HostPort], taken: Iterable[HostPort]) -
     )
 
 
-def volume_names(pod: Object, source: str) -> Iterator[Object]:
-    """Yield the members of that name (``secret``, ``configMap``, …) of all volumes that have it."""
-    for volume in spec_of(pod).get("volumes") or ():
-        if volume.get(source) is not None:
-            yield volume[source]
-
-
 def pod_requests(
     pod: Object, *, with_overhead: bool = True, non_missing: Mapping[str, Quantity] | None = None
 ) -> ResourceList:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hyperkube.machinery.field import quote
-from hyperkube.machinery.groups import GroupVersion
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.users import SERVICE_ACCOUNT_PREFIX, UserInfo
 
@@ -75,8 +74,3 @@ def show_rule(rule: Object) -> str:
         if values:
             parts.append(f"{title}:[{' '.join(quote(value) for value in values)}]")
     return "{" + ", ".join(parts) + "}"
-
-
-def api_group_of(api_version: str) -> str:
-    """Return the group of an ``apiVersion``."""
-    return GroupVersion.parse(api_version).group

@@ -123,17 +123,6 @@ def human_duration(seconds: float | timedelta) -> str:
     return f"{total // _YEAR}y"
 
 
-def short_human_duration(seconds: float | timedelta) -> str:
-    """Return a duration in one unit: ``45s``, ``3m``, ``5d``, ``2y``."""
-    total = _whole(seconds)
-    if total < 0:
-        return "<invalid>" if total < -1 else "0s"
-    for limit, unit, letter in ((_MINUTE, 1, "s"), (_HOUR, _MINUTE, "m"), (_DAY, _HOUR, "h"), (_YEAR, _DAY, "d")):
-        if total < limit:
-            return f"{total // unit}{letter}"
-    return f"{total // _YEAR}y"
-
-
 def _whole(seconds: float | timedelta) -> int:
     return int(seconds.total_seconds() if isinstance(seconds, timedelta) else seconds)
 

@@ -236,3 +236,41 @@ def test_a_wrong_file_is_refused_at_start(from_file, peer, issuer, change, messa
 def test_one_issuer_may_not_stand_there_twice(from_file, peer, issuer):
     with pytest.raises(UsageError, match=r"jwt\[1\].issuer.url: Duplicate value"):
         from_file(row(peer, issuer), row(peer, issuer))
+
+
+@pytest.mark.parametrize(("uri", "why"), [
+    ("https://issuer.example:99999/keys", "port out of range 0-65535"),
+    ("https://issuer.example:x/keys", "port could not be cast to integer value as 'x'"),
+    ("https://[::1/keys", "invalid ipv6 url"),
+    ("http://issuer.example/keys", "no https url"),
+    ("/keys", "no https url"),
+    ({"a": 1}, "no https url"),
+    (None, "no https url"),
+])  # fmt: skip
+def test_keys_that_are_nowhere_let_no_user_in(build, peer, issuer, caplog, uri, why):
+    found = {"issuer": issuer.url, "jwks_uri": uri}
+    peer.answers["/one/.well-known/openid-configuration"] = lambda _: found
+
+    with pytest.raises(Unauthorized):
+        ask(build(), issuer.token())
+
+    assert why in caplog.text.lower()
+
+
+@pytest.mark.parametrize(
+    "keys", [5, "x", {"kid": "r"}, [5, None, [], {"kty": "RSA"}, {"kty": "EC", "crv": []}]], ids=repr
+)
+def test_keys_of_another_kind_let_no_user_in(build, peer, issuer, keys):
+    peer.answers["/one/keys"] = lambda _: {"keys": keys}
+
+    with pytest.raises(Unauthorized):
+        ask(build(), issuer.token())
+
+
+def test_keys_without_an_end_let_no_user_in(build, peer, issuer, caplog):
+    peer.answers["/one/keys"] = lambda _: {"keys": [], "filling": "x" * (5 << 20)}
+
+    with pytest.raises(Unauthorized):
+        ask(build(), issuer.token())
+
+    assert "the answer is longer than" in caplog.text

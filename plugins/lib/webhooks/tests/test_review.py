@@ -6,6 +6,7 @@ from hyperkube_lib.serving.certificates import issue, make_ca, self_signed
 from hyperkube_lib.serving.edge import Edge
 from hyperkube_lib.serving.exchange import Response
 from hyperkube_lib.serving.tls import TlsFiles
+from hyperkube_lib.webhooks import review
 from hyperkube_lib.webhooks.review import ReviewClient, WebhookFailed
 from hyperkube_testing.peers.peer import Failure, Peer
 
@@ -105,3 +106,10 @@ def test_a_kubeconfigs_certificate_is_shown_and_the_connection_is_kept(tmp_path)
         "CN=apiserver"
     }
     assert len({peer for _, peer in hook.seen}) == 1
+
+
+def test_an_answer_without_an_end_fails(peer, reviews):
+    peer.answers["/hook"] = lambda body: {**body, "status": {"reason": "x" * (review.MOST_BYTES + 1)}}
+
+    with pytest.raises(WebhookFailed, match=f"longer than {review.MOST_BYTES} bytes"):
+        reviews.post({})

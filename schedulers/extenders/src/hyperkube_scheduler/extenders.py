@@ -20,6 +20,7 @@ from urllib.request import Request, urlopen
 import numpy as np
 import orjson
 
+from hyperkube.client.exchange import Bounds, read_body
 from hyperkube.hookspecs.base import PluginContext
 from hyperkube.hookspecs.scheduling import (
     BindPlugin,
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
 SCALE = 10
 """An extender scores 0 to 10, a plugin 0 to 100."""
 TIMEOUT = "5s"
+MOST_BYTES = 256 << 20
+"""Of an answer: all nodes may come back in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +80,7 @@ class Extender:
         try:
             with urlopen(request, timeout=self.timeout, context=self.tls) as answer:  # noqa: S310  likewise
                 code = answer.status
-                told = orjson.loads(answer.read()) if code == OK else None
+                told = orjson.loads(read_body(answer.read1, self._bounds())) if code == OK else None
         except HTTPError as error:
             code = error.code
             error.close()
@@ -89,6 +92,9 @@ class Extender:
         if told is not None and not (isinstance(rows, list) and all(isinstance(row, dict) for row in rows)):
             raise InternalError(f"extender {url}: its answer is of another kind")
         return told
+
+    def _bounds(self) -> Bounds:
+        return Bounds(size=MOST_BYTES, seconds=self.timeout)
 
 
 class Extenders(FilterPlugin, ScorePlugin, VictimReview, BindPlugin):

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 import orjson
 
+from hyperkube.client.exchange import Bounds
 from hyperkube.client.http import HttpClient
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.authn import Authenticated, Credentials
@@ -64,7 +65,11 @@ class Keystone(Plugin):
         self._version_2 = url.endswith("/v2.0")
         self._path = "/tokens" if self._version_2 else "/auth/tokens" if url.endswith("/v3") else "/v3/auth/tokens"
         self._client = HttpClient(
-            url, ca_file=settings.experimental_keystone_ca_file, timeout=_TIMEOUT_SECONDS, clock=context.clock
+            url,
+            ca_file=settings.experimental_keystone_ca_file,
+            timeout=_TIMEOUT_SECONDS,
+            clock=context.clock,
+            bounds=Bounds(size=1 << 20, seconds=_TIMEOUT_SECONDS),
         )
 
     @hookimpl

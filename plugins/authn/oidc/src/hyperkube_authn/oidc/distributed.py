@@ -13,19 +13,17 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
 from hyperkube_authn.oidc.configuration import Issuer, Mapped
+from hyperkube_authn.oidc.fetch import NoHttpsUrl, fetch
 from hyperkube_authn.oidc.keys import KeySet
 from hyperkube_authn.oidc.users import ClaimRefused, Claims, check_claims
 
-from hyperkube.client.http import HttpClient
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.dial import Dial
 from hyperkube.machinery.errors import HyperkubeError, Unauthorized
 
 NAMES, SOURCES = "_claim_names", "_claim_sources"
-_TIMEOUT_SECONDS = 10.0
 _REMEMBERED = 100
 _SAFE = "could not expand distributed claims"
 
@@ -91,23 +89,12 @@ class DistributedClaims:
 
     def _fetched(self, issuer: Issuer, claim: str, url: str, access_token: str) -> str:
         what = f'while getting distributed claim "{claim}"'
-        parts = urlsplit(url)
-        if parts.scheme != "https" or not parts.netloc:
-            raise ClaimRefused(f"{what}: {url!r} is no https URL")
-        client = HttpClient(
-            f"https://{parts.netloc}",
-            token=access_token,
-            ca_data=issuer.ca,
-            timeout=_TIMEOUT_SECONDS,
-            clock=self._clock,
-            dial=self._egress.get(issuer.egress),
-        )
         try:
-            answer = client.request("GET", parts.path + (f"?{parts.query}" if parts.query else ""))
+            answer = fetch(url, issuer.ca, self._clock, token=access_token, dial=self._egress.get(issuer.egress))
+        except NoHttpsUrl as error:
+            raise ClaimRefused(f"{what}: {url!r} is {error}") from error
         except (OSError, HyperkubeError) as error:
             raise ClaimRefused(f'{what}: Get "{url}": {error}') from error
-        finally:
-            client.close()
         if not 200 <= answer.status < 300:
             raise ClaimRefused(f"{what}: error while getting distributed claim JWT: {answer.status}")
         return answer.body.decode("ascii", "replace").strip()

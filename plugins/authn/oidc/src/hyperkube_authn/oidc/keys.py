@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import threading
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 import orjson
+from hyperkube_authn.oidc.fetch import NoHttpsUrl, fetch
 
-from hyperkube.client.http import HttpClient
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.dial import Dial
 from hyperkube.machinery.errors import HyperkubeError
@@ -20,7 +19,6 @@ from hyperkube.machinery.objects import Object
 if TYPE_CHECKING:
     from jwt import PyJWK
 
-_TIMEOUT_SECONDS = 10.0
 REFRESH_SECONDS = 10.0
 """Keys are not fetched more often than this, however many unknown ones tokens name."""
 
@@ -63,8 +61,10 @@ class KeySet:
             found = self._named(key_id)
             if found or self._clock.monotonic() - self._fetched < REFRESH_SECONDS:
                 return found
-            self._fetched = self._clock.monotonic()
-            self._keys = self._fetch()
+            try:
+                self._keys = self._fetch()
+            finally:  # those who waited meanwhile do not ask an issuer again that took its time
+                self._fetched = self._clock.monotonic()
         return self._named(key_id)
 
     def _named(self, key_id: str) -> list[PyJWK]:
@@ -72,39 +72,37 @@ class KeySet:
         return [key for key in keys if key.key_id == key_id] if key_id else keys
 
     def _fetch(self) -> list[PyJWK]:
-        from jwt import PyJWK
-        from jwt.exceptions import InvalidTokenError, PyJWKError
-
         configuration = self._get(self._discovery)
         if configuration.get("issuer") != self._url:
             raise IssuerUnavailable(f"issuer {self._url!r} calls itself {configuration.get('issuer')!r}")
-        keys = []
-        for entry in self._get(str(configuration.get("jwks_uri") or "")).get("keys") or []:
-            if not isinstance(entry, dict) or entry.get("use", "sig") != "sig" or entry.get("kty") not in {"RSA", "EC"}:
-                continue
-            try:
-                keys.append(PyJWK(entry, entry.get("alg") or _default_algorithm(entry)))
-            except (PyJWKError, InvalidTokenError, ValueError):
-                continue  # a key of a kind that we do not know cannot have signed what we accept
-        return keys
+        entries = self._get(str(configuration.get("jwks_uri") or "")).get("keys") or []
+        if not isinstance(entries, list):
+            raise IssuerUnavailable(f"issuer {self._url!r} publishes keys that are no list")
+        return [key for entry in entries if isinstance(entry, dict) and (key := _key_of(entry)) is not None]
 
     def _get(self, url: str) -> Object:
-        parts = urlsplit(url)
-        if parts.scheme != "https" or not parts.netloc:
-            raise IssuerUnavailable(f"issuer {self._url!r} has its keys at {url!r}, which is no https URL")
-        client = HttpClient(
-            f"https://{parts.netloc}", ca_data=self._ca, timeout=_TIMEOUT_SECONDS, clock=self._clock, dial=self._dial
-        )
         try:
-            answer = client.request("GET", parts.path + (f"?{parts.query}" if parts.query else ""))
+            answer = fetch(url, self._ca, self._clock, dial=self._dial)
             found: Any = orjson.loads(answer.body)
+        except NoHttpsUrl as error:
+            raise IssuerUnavailable(f"issuer {self._url!r} has its keys at {url!r}, which is {error}") from error
         except (ConnectionError, orjson.JSONDecodeError) as error:
             raise IssuerUnavailable(f"{url!r} does not answer: {error}") from error
-        finally:
-            client.close()
         if answer.status != 200 or not isinstance(found, dict):
             raise IssuerUnavailable(f"{url!r} answers {answer.status}")
         return found
+
+
+def _key_of(entry: Object) -> PyJWK | None:
+    """Return a published key, None for one of a kind that we do not know: it cannot have signed what we accept."""
+    from jwt import PyJWK, PyJWTError
+
+    if entry.get("use", "sig") != "sig" or str(entry.get("kty")) not in {"RSA", "EC"}:
+        return None
+    try:
+        return PyJWK(entry, entry.get("alg") or _default_algorithm(entry))
+    except (PyJWTError, TypeError, ValueError):
+        return None
 
 
 def _default_algorithm(entry: Object) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 import orjson
 
 from hyperkube.client.client import RawResponse
+from hyperkube.client.exchange import Bounds
 from hyperkube.client.kubeconfig import Access, client_for, read, resolve
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.dial import Dial
@@ -23,6 +24,7 @@ ATTEMPTS = 5
 FIRST_WAIT_SECONDS = 0.5
 FACTOR = 1.5
 TIMEOUT_SECONDS = 30.0
+MOST_BYTES = 16 << 20
 _SERVER_TROUBLE, _TOO_MANY = 500, 429
 
 
@@ -38,7 +40,7 @@ class ReviewClient:
         clock: for the waits.
         attempts: how often to ask before giving up.
         first_wait: seconds before the second attempt; each later wait is half as long again.
-        timeout: seconds for one attempt.
+        timeout: seconds for one attempt: to connect, for each piece of the answer, and for all of it.
         dial: connects to it, where it is not reached directly.
 
     Raises:
@@ -56,7 +58,8 @@ class ReviewClient:
         dial: Dial | None = None,
     ) -> None:
         access = path if isinstance(path, Access) else resolve(read(path))
-        self._client = client_for(access, clock=clock, timeout=timeout, dial=dial)
+        bounds = Bounds(size=MOST_BYTES, seconds=timeout)
+        self._client = client_for(access, clock=clock, timeout=timeout, dial=dial, bounds=bounds)
         self._clock = clock
         self._attempts = attempts
         self._first_wait = first_wait

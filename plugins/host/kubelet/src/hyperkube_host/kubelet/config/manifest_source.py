@@ -17,6 +17,7 @@ from hyperkube_host.kubelet.config.manifest_shape import read_manifest
 from hyperkube_host.kubelet.config.pod_sink import PodSink
 from hyperkube_host.kubelet.types.pod_update import HASH_ANNOTATION, SEEN_ANNOTATION, SOURCE_ANNOTATION
 
+from hyperkube.client.exchange import Bounds, read_body
 from hyperkube.kinds.pods import containers, default_requests
 from hyperkube.machinery.clock import Clock, Timer
 from hyperkube.machinery.objects import Object, uid_of
@@ -26,7 +27,6 @@ HTTP = "http"
 HTTP_SECONDS = 10.0
 MOST_BYTES = 10 << 20
 """Of a manifest; a longer one is none. Source: kubernetes ``pkg/kubelet/config/common.go`` (maxConfigLength)."""
-_PIECE = 65536
 _POD_DEFAULTS = {"restartPolicy": "Always", "dnsPolicy": "ClusterFirst", "terminationGracePeriodSeconds": 30}
 _CONTAINER_DEFAULTS = {"terminationMessagePath": "/dev/termination-log", "terminationMessagePolicy": "File"}
 """What the API server would fill in, of that on which the kubelet depends."""
@@ -196,17 +196,11 @@ def read_url(url: str, header: str, clock: Clock) -> Iterable[tuple[str, bytes]]
     """Return the manifest at a URL; `header` is one ``key:value`` to send along.
 
     Raises:
-        OSError: it cannot be read, or not in time.
+        OSError: it cannot be read, or not in time, or is too long.
     """
     import urllib.request
 
     key, _, value = header.partition(":")
     request = urllib.request.Request(url, headers={key.strip(): value.strip()} if key else {})  # noqa: S310  the operator's URL
-    end = clock.monotonic() + HTTP_SECONDS
-    content = bytearray()
     with urllib.request.urlopen(request, timeout=HTTP_SECONDS) as answer:  # noqa: S310  the same
-        while len(content) <= MOST_BYTES and (piece := answer.read1(_PIECE)):
-            content += piece
-            if clock.monotonic() > end:  # the time-out of a socket counts anew with every byte
-                raise TimeoutError(f"{url} is not read within {HTTP_SECONDS:g} s")
-    return [(url, bytes(content))]
+        return [(url, read_body(answer.read1, Bounds(size=MOST_BYTES, seconds=HTTP_SECONDS), clock.monotonic))]
