@@ -9,6 +9,7 @@ import threading
 import httpx
 import orjson
 import pytest
+from hyperkube_lib.serving import closing
 from hyperkube_lib.serving.edge import Edge
 from hyperkube_lib.serving.exchange import Postponed, Response
 from hyperkube_lib.serving.limits import EdgeLimits
@@ -58,6 +59,50 @@ def test_more_pipelined_requests_than_may_wait_are_all_answered(toy, edge, conne
 
     assert [client.answer()[0] for _ in range(200)] == [200] * 200
     assert [request.path for request in toy.seen] == [f"/{number}" for number in range(200)]
+
+
+BROKEN = {
+    "no request": (b"\x16\x03\x01\r\n\r\n", 400),
+    "no host": (b"GET /last HTTP/1.1\r\n\r\n", 400),
+    "a chunk without a size": (
+        b"POST /last HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nzz\r\n", 400
+    ),
+    "another version": (b"GET /last HTTP/2.0\r\nHost: x\r\n\r\n", 505),
+    "a coding that is none": (b"POST /last HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: odd\r\n\r\n", 501),
+    "a long body": (b"POST /last HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\n\r\n", 413),
+    "an upgrade": (
+        b"GET /last HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n", 400
+    ),
+    "a stream with a broken body": (
+        b"POST /long HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nzz\r\n", 400
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("apart", [False, True], ids=["in one piece", "later"])
+@pytest.mark.parametrize("name", BROKEN)
+def test_what_came_before_a_broken_request_is_answered_first(toy, edge, connect, monkeypatch, name, apart):
+    monkeypatch.setattr(closing, "_LINGER", 0.05)
+    piece, status = BROKEN[name]
+    begun, go_on = threading.Event(), threading.Event()
+    toy.long_running.add("/long")
+    toy.routes["/slow"] = lambda _: (begun.set(), go_on.wait(60), Response(body=b"slow"))[2]
+    toy.hot_routes["/hot"] = lambda _: Response(body=b"hot")
+    client = connect(edge)
+    whole = b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\nGET /hot HTTP/1.1\r\nHost: x\r\n\r\n"
+
+    client.send(whole if apart else whole + piece)
+    assert begun.wait(60)
+    if apart:
+        client.send(piece)
+        client.send(b"GET /after HTTP/1.1\r\nHost: x\r\n\r\n")
+    go_on.set()
+
+    assert [client.answer()[2] for _ in range(2)] == [b"slow", b"hot"]
+    refused, headers, _ = client.answer()
+    assert (refused, headers["connection"]) == (status, "close")
+    assert client.rest() == b""
+    assert [request.path for request in toy.seen] == ["/slow"]
 
 
 def test_a_request_may_come_byte_by_byte(toy, edge, connect):

@@ -8,14 +8,14 @@ wait in order.
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Sequence
 from typing import cast
 
 from hyperkube_lib.serving.body_writer import Body, BodyWriter
+from hyperkube_lib.serving.closing import ClosingReader
 from hyperkube_lib.serving.exchange import Answer, Response, StreamResponse
 from hyperkube_lib.serving.framing import Framing, framing_of
-from hyperkube_lib.serving.reader import BODYLESS, RequestReader
+from hyperkube_lib.serving.reader import BODYLESS
 from hyperkube_lib.serving.request_budget import RequestBudget
 from hyperkube_lib.serving.service import BUSY, IDLE, STREAM, Incoming, Service, discard
 from hyperkube_lib.serving.tls import peer_chain
@@ -27,25 +27,15 @@ from hyperkube.plugin.failures import described
 _PIPELINED = 16
 """Requests that may wait behind the one under way before reading is paused."""
 
-_BURST = 64 * 1024
-"""Bytes of answers made in one read from which they are written at once."""
-
 _EARLY = 256 * 1024
 """Bytes a client may send ahead of the answer to its upgrade request."""
 
-_LINGER = 2.0
-"""Seconds for which a refused body is still read, so that the client gets to see the refusal."""
 
-
-class Connection(RequestReader):
+class Connection(ClosingReader):
     """The HTTP/1.1 protocol of one client."""
 
     def __init__(self, service: Service, names: dict[bytes, str]) -> None:
         super().__init__(service, names)
-        self._current: Incoming | None = None
-        self._waiting: deque[Incoming] = deque()
-        self._out: list[bytes] | None = None
-        self._out_bytes = 0
         self._body_source: Body | None = None
         self._framing = Framing.CHUNKED
         self._early = bytearray()
@@ -90,7 +80,8 @@ class Connection(RequestReader):
         last = self._waiting[-1] if self._waiting else self._current
         if last is None or self._secure or self._body_source is not None:
             return False
-        last.keep_alive = False
+        if not self._is_refused:
+            last.keep_alive = False
         return True
 
     def pause_writing(self) -> None:
@@ -168,8 +159,9 @@ class Connection(RequestReader):
 
     def _next(self) -> None:
         """Take up the requests that have waited for the one before them."""
-        while self._waiting and self._current is None and self.writable and not self._deaf:
+        while self._waiting and self._current is None and self.writable:
             self._start(self._waiting.popleft())
+        self._refuse_in_turn()
         if not self._crowded():
             self._resume_reading()
 
@@ -265,60 +257,13 @@ class Connection(RequestReader):
         """The answer is written."""
         self._current = None
         self._settle(incoming)
-        if self._waiting or not self._reading:
+        if self._waiting or not self._reading or self._is_refused:
             self._next()
 
     def _settle(self, incoming: Incoming) -> None:
         self._since = self.service.now
         if not incoming.keep_alive:
             self._hang_up()
-
-    def _write(self, data: bytes) -> None:
-        if self._out is not None:
-            self._out.append(data)
-            self._out_bytes += len(data)
-            # Written now, the transport tells a client that is behind; else a read full of requests for large answers
-            # would be answered whole before it could.
-            if self._out_bytes > _BURST:
-                self._flush()
-        elif self._transport is not None:
-            self._transport.write(data)
-
-    def _flush(self) -> None:
-        """Write the answers made while reading."""
-        out = self._out
-        if out and self._transport is not None:
-            self._out, self._out_bytes = [], 0
-            self._transport.write(out[0] if len(out) == 1 else b"".join(out))
-
-    def _hang_up(self) -> None:
-        """Close once all is written; nothing more is read."""
-        self._deaf = True
-        self._waiting.clear()
-        self._flush()
-        self._close()
-
-    def _refuse(self, answer: Response) -> None:
-        """Refuse what is being read, then close: what follows cannot be told apart from more of it."""
-        if self._deaf or self._transport is None:
-            return
-        self._deaf = True
-        self._waiting.clear()
-        if self._current is None:
-            self._write(complete(answer, self._loop.date(), close=True))
-        self._flush()
-        self._loop.asyncio.call_later(_LINGER, self._close)
-
-    def _misread(self) -> None:
-        if self._deaf or self._transport is None:
-            return
-        self.service.logger.debug("cannot understand what %s:%s sends", *self._peer)
-        self._refuse(plain(400, "400 Bad Request"))
-        self._close()
-
-    def _close(self) -> None:
-        if self._transport is not None:
-            self._transport.close()
 
     def tick(self, now: float) -> None:
         """Enforce the timeouts."""
@@ -357,11 +302,6 @@ class Connection(RequestReader):
         elif self._current is None:
             self._close()
 
-    def abort(self) -> None:
-        """Close without sending what still waits."""
-        if self._transport is not None:
-            self._transport.abort()
-
     def _hold(self, data: bytes | memoryview) -> None:
         """Keep what the client sends ahead of the answer to its upgrade request."""
         self._early += data
@@ -374,6 +314,7 @@ class Connection(RequestReader):
         if current is None or not current.upgrade:
             return False
         if self._current is not current:  # pipelined behind another: not worth having
+            self._waiting.pop()
             self._refuse(plain(400, "400 Bad Request"))
         else:
             self._hold(rest)
