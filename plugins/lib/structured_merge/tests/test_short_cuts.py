@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 
+import pytest
 from hyperkube_lib.structured_merge import field_sets, managed_fields
 from hyperkube_lib.structured_merge.items import element_of
 from hyperkube_lib.structured_merge.managed_fields import FieldScope, track_update
@@ -103,3 +104,17 @@ def test_values_of_different_kinds_are_compared_where_types_are_free():
     assert found.added == {"f:c": {"f:k": {".": {}}}, "f:g": {".": {}}}
     assert found.removed == {"f:e": {"f:f": {".": {}}}}
     assert set(found.modified) == {"f:a", "f:c", "f:d", "f:e"}
+
+
+FREE = {"nothing": None, "zero": 0, "scalar": 5, "no list": [], "list": [1], "no object": {}, "object": {"k": 1}}
+
+
+@pytest.mark.parametrize("before", FREE)
+@pytest.mark.parametrize("after", FREE)
+def test_a_value_that_turns_into_another_is_seen_where_types_are_free(before, after):
+    found = compare({"a": FREE[before]}, {"a": FREE[after]}, None)
+
+    objects = {before, after} == {"object", "no object"}
+    assert found.modified == ({} if before == after or objects else {"f:a": {".": {}}})
+    assert found.added == ({"f:a": {"f:k": {".": {}}}} if after == "object" != before else {})
+    assert found.removed == ({"f:a": {"f:k": {".": {}}}} if before == "object" != after else {})

@@ -27,12 +27,17 @@ _WALKED = (dict, list)
 def is_atomic(info: TypeInfo | None, value: Any) -> bool:
     """Tell whether a value is owned as a whole; where anything is kept, each member has its own owners."""
     if isinstance(value, dict):
-        if info is None or (info.form == "untyped" and info.preserves_unknown):
+        if info is None or _is_free(info):
             return False
         return info.map_type == "atomic" or info.struct_type == "atomic" or not (info.is_map or info.is_struct)
     if isinstance(value, list):
         return info is None or not info.is_list or info.list_type not in {"map", "set"}
     return True
+
+
+def _is_free(info: TypeInfo) -> bool:
+    """Tell whether a value of any kind may stand here."""
+    return info.form == "untyped" and info.preserves_unknown
 
 
 def member_type(info: TypeInfo | None, name: str) -> TypeInfo | None:
@@ -127,7 +132,8 @@ def _compare(left: Any, right: Any, info: TypeInfo | None, path: Path, result: C
         field_sets.insert(result.modified, path)
         return
     descended = False
-    if left.__class__ is not right.__class__ and left and right:  # of different kinds: only where types are free
+    has_null = left is None or right is None  # which stands for an empty value of the other's kind where that is known
+    if left.__class__ is not right.__class__ and (info is None or _is_free(info) or not has_null):
         _compare_below(left, MISSING, info, path, result)
         _compare_below(MISSING, right, info, path, result)
     else:
