@@ -15,31 +15,61 @@ from hyperkube.machinery.labels import (
 LABELS = {"app": "web", "tier": "a", "n": "5"}
 
 
-@pytest.mark.parametrize(
-    ("text", "selected"),
-    [
-        ("", True),
-        ("app=web", True),
-        ("app==web", True),
-        ("app!=web", False),
-        ("other!=web", True),
-        ("app in (web,db)", True),
-        ("app notin (web, db)", False),
-        ("other notin (x)", True),
-        ("app", True),
-        ("!app", False),
-        ("!other", True),
-        ("n>4", True),
-        ("n<5", False),
-        ("app>1", False),
-        ("app=web,tier in (a),!canary", True),
-        (" app = web , tier in ( b ) ", False),
-        ("other=", False),
-        ("in in (in)", False),
-    ],
-)
+SELECTED = [
+    ("", True),
+    ("app=web", True),
+    ("app==web", True),
+    ("app!=web", False),
+    ("other!=web", True),
+    ("app in (web,db)", True),
+    ("app notin (web, db)", False),
+    ("other notin (x)", True),
+    ("app", True),
+    ("!app", False),
+    ("!other", True),
+    ("n>4", True),
+    ("n<5", False),
+    ("app>1", False),
+    ("app=web,tier in (a),!canary", True),
+    (" app = web , tier in ( b ) ", False),
+    ("other=", False),
+    ("in in (in)", False),
+]
+
+
+@pytest.mark.parametrize(("text", "selected"), SELECTED)
 def test_a_text_selects(text, selected):
     assert parse_selector(text).matches(LABELS) is selected
+
+
+@pytest.mark.parametrize(("text", "selected"), SELECTED)
+def test_a_long_text_selects_the_same(text, selected):
+    padding = ",".join(f"padding!=x{number}" for number in range(20))
+
+    assert parse_selector(f"{text},{padding}" if text else padding).matches(LABELS) is selected
+
+
+@pytest.mark.parametrize(("texts", "selected"), [
+    (["app in (web,x{})"], True),
+    (["app in (web,x{})", "app in (x{})"], False),
+    (["app", "app!=x{}"], True),
+    (["app!=x{}", "app!=web"], False),
+    (["app notin (x{},y)", "!app"], False),
+    (["!x{}"], True),
+    (["x{}"], False),
+    (["n>1", "n>{}", "n<40", "n>4"], False),
+    (["n>0", "n<4{}", "n>4"], True),
+    (["n<7{}", "n<6", "n<99"], True),
+    (["app>{}"], False),
+    (["app=web", "app==web", "app in (web)", "app"], True),
+], ids=str)  # fmt: skip
+def test_many_terms_hold_all_at_once(texts, selected):
+    selector = parse_selector(",".join(text.format(number) for number in range(20) for text in texts))
+
+    assert len(selector.requirements) == 20 * len(texts)
+    assert selector.matches(LABELS) is selected
+    for labels in (LABELS, {}, {"app": "db"}):
+        assert all(each.matches(labels) for each in selector.requirements) is selector.matches(labels)
 
 
 def test_an_empty_value_is_a_value():

@@ -6,7 +6,6 @@ Sources: kubernetes apimachinery ``pkg/util/wait/backoff.go`` and client-go ``ut
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from random import Random
 
 from hyperkube.machinery.clock import Clock
@@ -33,13 +32,6 @@ class Backoff:
         if self.jitter and random is not None:
             seconds += seconds * self.jitter * random.random()
         return seconds
-
-    def delays(self, random: Random | None = None) -> Iterator[float]:
-        """Yield the delays of one run of failures, without end."""
-        failures = 0
-        while True:
-            failures += 1
-            yield self.delay(failures, random)
 
 
 @dataclass(slots=True)

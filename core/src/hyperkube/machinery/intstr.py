@@ -66,10 +66,3 @@ def scaled_or(value: IntOrString | None, default: IntOrString, total: int, *, ro
         IntOrStringError: a string that is no percentage.
     """
     return scaled(default if value is None else value, total, round_up=round_up)
-
-
-def int_value(value: IntOrString) -> int:
-    """Return the integer, or the integer that a string spells; 0 for any other string (a port by name)."""
-    if isinstance(value, int):
-        return value
-    return parse_int(value) or 0

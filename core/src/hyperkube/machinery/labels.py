@@ -6,8 +6,10 @@ look-ups. Source of grammar and messages: kubernetes apimachinery ``pkg/labels/s
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import field
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -31,6 +33,9 @@ _SYMBOLS = {"=": EQUALS, "==": DOUBLE_EQUALS, "!=": NOT_EQUALS, ">": GREATER_THA
 _WRITTEN = {GREATER_THAN: ">", LESS_THAN: "<"}
 _OBJECT_OPERATORS = {"In": IN, "NotIn": NOT_IN, "Exists": EXISTS, "DoesNotExist": DOES_NOT_EXIST}
 _NODE_OPERATORS = {**_OBJECT_OPERATORS, "Gt": GREATER_THAN, "Lt": LESS_THAN}
+
+_FEW = 16
+"""Requirements, and values of one, that are compared one by one; more are gathered by label first."""
 
 _TOKEN = re.compile(r"[ \t\r\n]*(?:(?P<symbol>==|!=|[=!(),<>])|(?P<word>[^ \t\r\n=!(),<>]+)|$)")
 _END = ""
@@ -113,8 +118,68 @@ EVERYTHING = Selector()
 NOTHING = Selector(selects_nothing=True)
 
 
+class _Gathered:
+    """Requirements gathered by label: a match costs what an object's labels are, however long the selector is."""
+
+    def __init__(self, requirements: Iterable[Requirement]) -> None:
+        self._needed: dict[str, set[str] | None] = {}  # None: with any value
+        self._refused: dict[str, set[str]] = {}
+        self._absent: set[str] = set()
+        self._above: dict[str, float] = {}
+        self._below: dict[str, float] = {}
+        for key, operator, values in requirements:
+            if operator == DOES_NOT_EXIST:
+                self._absent.add(key)
+            elif operator in {NOT_EQUALS, NOT_IN}:
+                self._refused.setdefault(key, set()).update(values)
+            elif operator in {EQUALS, DOUBLE_EQUALS, IN}:
+                allowed = self._needed.get(key)
+                self._needed[key] = set(values) if allowed is None else allowed.intersection(values)
+            else:
+                self._needed.setdefault(key, None)
+                if operator != EXISTS:
+                    self._limit(key, operator, parse_int(values[0]))
+
+    def _limit(self, key: str, operator: str, wanted: int | None) -> None:
+        if operator == GREATER_THAN:
+            self._above[key] = max(self._above.get(key, -math.inf), math.inf if wanted is None else wanted)
+        else:
+            self._below[key] = min(self._below.get(key, math.inf), -math.inf if wanted is None else wanted)
+
+    def matches(self, labels: Mapping[str, str]) -> bool:
+        """Tell whether the labels fulfil all of them."""
+        if len(self._needed) > len(labels) or not all(key in labels for key in self._needed):
+            return False
+        for key, value in labels.items():
+            allowed = self._needed.get(key)
+            if (
+                key in self._absent
+                or value in self._refused.get(key, ())
+                or (allowed is not None and value not in allowed)
+            ):
+                return False
+        numbers = {key: parse_int(labels[key]) for key in self._above | self._below}
+        return all(
+            number is not None and self._above.get(key, -math.inf) < number < self._below.get(key, math.inf)
+            for key, number in numbers.items()
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _LongSelector(Selector):
+    """A selector of more requirements than are asked one by one."""
+
+    gathered: _Gathered = field(kw_only=True, compare=False, repr=False)
+
+    def matches(self, labels: Mapping[str, str] | None) -> bool:
+        """Tell whether an object with these labels is selected."""
+        return self.gathered.matches(labels or {})
+
+
 def _sorted(requirements: Iterable[Requirement]) -> Selector:
-    return Selector(tuple(sorted(requirements, key=lambda requirement: requirement.key)))
+    listed = tuple(sorted(requirements, key=lambda requirement: requirement.key))
+    few = len(listed) <= _FEW and all(len(each.values) <= _FEW for each in listed)
+    return Selector(listed) if few else _LongSelector(listed, gathered=_Gathered(listed))
 
 
 def _key_error(key: str, path: Path) -> list[FieldError]:

@@ -25,7 +25,6 @@ _LABEL_VALUE = f"({_KEY_NAME})?"
 _C_IDENTIFIER = "[A-Za-z_][A-Za-z0-9_]*"
 _PERCENT = "[0-9]+%"
 _HEADER = "[-A-Za-z0-9]+"
-_ENV_NAME = "[-._a-zA-Z][-._a-zA-Z0-9]*"
 _CONFIG_KEY = "[-._a-zA-Z0-9]+"
 _CONDITION_REASON = "[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?"
 _HTTP_PATH = r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+"
@@ -60,10 +59,6 @@ _LABEL_VALUE_TEXT = (
 _C_IDENTIFIER_TEXT = (
     "a valid C identifier must start with alphabetic character or '_', "
     "followed by a string of alphanumeric characters or '_'"
-)
-_ENV_NAME_TEXT = (
-    "a valid environment variable name must consist of alphabetic characters, digits, '_', '-', or '.', "
-    "and must not start with a digit"
 )
 _RELAXED_ENV_NAME_TEXT = (
     "a valid environment variable name must consist only of printable ASCII characters other than '='"
@@ -261,14 +256,6 @@ def http_header_name(value: str) -> list[str]:
     return [regex_error(text, _HEADER, "X-Header-Name")]
 
 
-def env_var_name(value: str) -> list[str]:
-    """Check the name of an environment variable by the strict rule."""
-    errors: list[str] = []
-    if not _compiled(_ENV_NAME).fullmatch(value):
-        errors.append(regex_error(_ENV_NAME_TEXT, _ENV_NAME, "my.env-name", "MY_ENV.NAME", "MyEnvName1"))
-    return errors + _directory_change(value)
-
-
 def relaxed_env_var_name(value: str) -> list[str]:
     """Check the name of an environment variable by the rule of today: printable ASCII without an equals sign."""
     if not value:
@@ -323,12 +310,3 @@ def fully_qualified_name(value: str) -> list[str]:
     if value.count(".") < 2:
         return ["should be a domain with at least three segments separated by dots"]
     return []
-
-
-def decimal_integer(value: str) -> list[str]:
-    """Check an integer written as people write it: no plus sign, no leading zeros (resource versions)."""
-    if not value:
-        return ["must be non-empty"]
-    if re.fullmatch("0|-?[1-9][0-9]*", value):
-        return []
-    return ["must be a valid decimal integer in canonical form"]

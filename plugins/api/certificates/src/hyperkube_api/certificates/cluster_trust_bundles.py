@@ -16,10 +16,10 @@ from hyperkube_api.meta import cells
 from hyperkube_api.meta.columns import NAME, column
 from hyperkube_api.meta.specs import Version, fields
 from hyperkube_api.meta.validation import unchanged
+from hyperkube_lib.pem import split_pem
 
 from hyperkube.hookspecs.api import Call, ResourceSpec, Strategy
 from hyperkube.machinery import names
-from hyperkube.machinery.codecs.pem import split_pem
 from hyperkube.machinery.field import ROOT, FieldError, Path, invalid, too_long
 from hyperkube.machinery.objects import Object
 

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from hyperkube_api.meta.go_diff import shape_diff
 from hyperkube_api.meta.go_shape import go_shape
 from hyperkube_api.meta.validation import Rule
+from hyperkube_lib.pem import split_pem
 
 from hyperkube.machinery import names
-from hyperkube.machinery.codecs.pem import split_pem
 from hyperkube.machinery.field import (
     ROOT,
     FieldError,

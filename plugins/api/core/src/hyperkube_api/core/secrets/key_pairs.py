@@ -8,8 +8,7 @@ from binascii import Error as NoBase64
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_der_private_key
-
-from hyperkube.machinery.codecs.pem import split_pem
+from hyperkube_lib.pem import split_pem
 
 _CERTIFICATE, _KEY = "CERTIFICATE", "PRIVATE KEY"
 

@@ -6,7 +6,7 @@ from base64 import b64decode, b64encode
 from binascii import Error as BadBase64
 from collections.abc import Iterator
 
-from hyperkube.machinery.codecs.pem import split_pem
+from hyperkube_lib.pem import split_pem
 
 _WIDTH = 64
 

@@ -1,8 +1,7 @@
 """The blocks of a text in PEM."""
 
 import pytest
-
-from hyperkube.machinery.codecs.pem import split_pem
+from hyperkube_lib.pem import split_pem
 
 ONE = b"-----BEGIN A-----\nYQ==\n-----END A-----\n"
 
