@@ -172,3 +172,12 @@ def test_a_client_over_the_socket_hears_until_it_leaves(pods, tmp_path):
     finally:
         client.close()
         server.close()
+
+
+def test_a_client_that_reads_nothing_costs_no_memory(pods):
+    stream = EventCalls(pods, pods, FakeClock()).get_container_events({})
+
+    for _ in range(1000):
+        pods.become(view(EXITED))
+
+    assert stream._queue.qsize() == 1

@@ -1,5 +1,6 @@
 """Stubs and servers over a real socket."""
 
+import contextlib
 import threading
 
 import pytest
@@ -29,9 +30,14 @@ def say(request):
     return {"text": request["text"], "count": len(request["text"])}
 
 
+RELEASED = threading.Event()
+
+
 def repeat(request):
     for number in range(request["count"]):
         yield {"text": request["text"], "count": number}
+    if request["text"] == "hold":
+        RELEASED.wait(60)
     if request["text"] == "refuse":
         raise RpcFailed("ABORTED", "enough")
 
@@ -105,6 +111,29 @@ def test_a_stream_is_read_to_its_end_and_its_refusal_is_raised(server, stub):
 
     assert whole == [0, 1]
     assert caught.value.code == "ABORTED"
+
+
+def test_streams_leave_threads_to_other_calls(server, stub):
+    with contextlib.ExitStack() as open_streams:
+        streams = [open_streams.enter_context(stub.stream("Repeat", {"text": "hold", "count": 1})) for _ in range(8)]
+        assert [next(iter(stream))["text"] for stream in streams] == ["hold"] * 8
+        with stub.stream("Repeat", {"text": "a", "count": 1}) as one_more, pytest.raises(RpcFailed) as caught:
+            list(one_more)
+        said = stub.call("Say", {"text": "a"}, 5)
+        RELEASED.set()
+
+    assert caught.value.code == "RESOURCE_EXHAUSTED"
+    assert said
+    eventually(lambda: _answers(stub, {"text": "a", "count": 1}) == 1)
+
+
+def _answers(stub, request):
+    """Return how many answers a stream has; none while it is refused."""
+    try:
+        with stub.stream("Repeat", request) as answers:
+            return len(list(answers))
+    except RpcFailed:
+        return 0
 
 
 def test_a_channel_finds_a_server_that_came_back(server, socket, stub):

@@ -5,7 +5,7 @@ import socketserver
 import threading
 from contextlib import closing
 from http.server import BaseHTTPRequestHandler
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, quote
 
 import pytest
 from hyperkube_runtime.docker.docker_engine import DockerEngine, api_version
@@ -236,3 +236,14 @@ def test_events_of_a_daemon_that_refuses_or_is_away_fail(daemon, engine):
     daemon.end()
     with pytest.raises(EngineFailed, match="Cannot connect to the Docker daemon"):
         engine.events()
+
+
+@pytest.mark.parametrize("name", ["../images/prune", "c/../../volumes/prune?x=", "c\r\nHost: x", "c d"])
+def test_an_id_is_one_part_of_a_path(daemon, engine, name):
+    engine_calls = (engine.start, engine.inspect, engine.remove, engine.stats, lambda one: engine.stop(one, 1))
+    for call in engine_calls:
+        with pytest.raises(EngineFailed, match="page not found"):
+            call(name)
+
+    paths = [path.partition("?")[0] for _, path, *_ in daemon.asked[-len(engine_calls) :]]
+    assert all(path.startswith(f"/v1.41/containers/{quote(name, safe='')}") for path in paths)

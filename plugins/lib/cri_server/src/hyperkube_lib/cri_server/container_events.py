@@ -119,6 +119,7 @@ class ContainerEventStream:
         """Take the runtime, and what is called when it is cancelled."""
         self._runtime, self._clock, self._ended = runtime, clock, ended
         self._queue: SimpleQueue[str | None] = SimpleQueue()
+        self._queued: set[str] = set()
         self._known: dict[str, PodView] = {}
 
     def begin(self) -> None:
@@ -127,8 +128,10 @@ class ContainerEventStream:
             self._known[uid] = self._look(uid)
 
     def changed(self, uid: str) -> None:
-        """Look at a pod."""
-        self._queue.put(uid)
+        """Look at a pod; once, however often it changes while a client reads slowly."""
+        if uid not in self._queued:
+            self._queued.add(uid)
+            self._queue.put(uid)
 
     def cancel(self) -> None:
         """End the iteration."""
@@ -138,6 +141,7 @@ class ContainerEventStream:
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """Yield ``ContainerEventResponse`` messages until cancelled."""
         while (uid := self._queue.get()) is not None:
+            self._queued.discard(uid)  # before the look: a change from now on is looked at anew
             try:
                 after = self._look(uid)
             except RuntimeFailed as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -35,9 +36,10 @@ class GrpcServer:
     """Serves handlers on sockets."""
 
     def __init__(self, threads: int = 16) -> None:
-        """Serve at most `threads` calls at a time; an open stream is one of them."""
+        """Serve at most `threads` calls at a time, half of them open streams at most."""
         import grpc
 
+        self._streams = threading.Semaphore(max(1, threads // 2))
         self._server = grpc.server(ThreadPoolExecutor(threads, thread_name_prefix="grpc"))
 
     def add_service(self, service: Service, handlers: Mapping[str, Handler]) -> None:
@@ -48,7 +50,9 @@ class GrpcServer:
         """
         import grpc
 
-        made = {name: _method_handler(service.methods[name], handler) for name, handler in handlers.items()}
+        made = {
+            name: _method_handler(service.methods[name], handler, self._streams) for name, handler in handlers.items()
+        }
         self._server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service.name, made),))
 
     def listen(self, path: str) -> None:
@@ -64,7 +68,7 @@ class GrpcServer:
         self._server.stop(grace_seconds).wait()
 
 
-def _method_handler(method: Method, handler: Handler) -> Any:
+def _method_handler(method: Method, handler: Handler, streams: threading.Semaphore) -> Any:
     import grpc
 
     def answer(request: Any, context: grpc.ServicerContext) -> Any:
@@ -77,6 +81,8 @@ def _method_handler(method: Method, handler: Handler) -> Any:
             context.abort(grpc.StatusCode.UNKNOWN, str(error))
 
     def stream(request: Any, context: grpc.ServicerContext) -> Iterable[Any]:
+        if not streams.acquire(blocking=False):
+            context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "too many streams are open")
         try:
             responses = handler(to_mapping(request))
             if isinstance(responses, EndlessStream) and not context.add_callback(responses.cancel):
@@ -85,6 +91,8 @@ def _method_handler(method: Method, handler: Handler) -> Any:
                 yield from_mapping(method.response, response)
         except RpcFailed as error:
             context.abort(grpc.StatusCode[error.code], error.details)
+        finally:
+            streams.release()
 
     make = grpc.unary_stream_rpc_method_handler if method.server_streaming else grpc.unary_unary_rpc_method_handler
     return make(

@@ -156,7 +156,7 @@ class DockerEngine:
 
     def inspect(self, container_id: str) -> Json:
         """Return one container."""
-        found: Json = self._call("GET", f"/containers/{quote(container_id, safe='')}/json")
+        found: Json = self._call("GET", f"{_of(container_id)}/json")
         return found
 
     def create(self, name: str, body: Json) -> str:
@@ -165,28 +165,28 @@ class DockerEngine:
 
     def start(self, container_id: str) -> None:
         """Start a container."""
-        self._call("POST", f"/containers/{container_id}/start")
+        self._call("POST", f"{_of(container_id)}/start")
 
     def stop(self, container_id: str, grace_seconds: int) -> None:
         """Stop a container; the call takes as long as the container does."""
-        self._call("POST", f"/containers/{container_id}/stop", {"t": grace_seconds}, extra_seconds=grace_seconds)
+        self._call("POST", f"{_of(container_id)}/stop", {"t": grace_seconds}, extra_seconds=grace_seconds)
 
     def remove(self, container_id: str, *, force: bool = True) -> None:
         """Remove a container."""
-        self._call("DELETE", f"/containers/{container_id}", {"v": "1", "force": "1" if force else "0"})
+        self._call("DELETE", _of(container_id), {"v": "1", "force": "1" if force else "0"})
 
     def update(self, container_id: str, resources: Json) -> None:
         """Change limits."""
-        self._call("POST", f"/containers/{container_id}/update", body=resources)
+        self._call("POST", f"{_of(container_id)}/update", body=resources)
 
     def resize(self, container_id: str, width: int, height: int) -> None:
         """Set the size of the terminal."""
-        self._call("POST", f"/containers/{container_id}/resize", {"w": width, "h": height})
+        self._call("POST", f"{_of(container_id)}/resize", {"w": width, "h": height})
 
     def stats(self, container_id: str) -> Json:
         """Return the figures of now, without those of a second ago that rates need."""
         query = {"stream": "0", "one-shot": "1"}
-        found: Json = self._call("GET", f"/containers/{container_id}/stats", query)
+        found: Json = self._call("GET", f"{_of(container_id)}/stats", query)
         return found
 
     # streams
@@ -194,11 +194,11 @@ class DockerEngine:
     def attach(self, container_id: str, *, stdin: bool) -> RawStream:
         """Connect to a container."""
         query = {"stream": "1", "stdin": "1" if stdin else "0", "stdout": "1", "stderr": "1"}
-        return self._upgrade(f"/containers/{container_id}/attach?{urlencode(query)}", {})
+        return self._upgrade(f"{_of(container_id)}/attach?{urlencode(query)}", {})
 
     def create_exec(self, container_id: str, body: Json) -> str:
         """Prepare a command."""
-        return str(self._call("POST", f"/containers/{quote(container_id, safe='')}/exec", body=body)["Id"])
+        return str(self._call("POST", f"{_of(container_id)}/exec", body=body)["Id"])
 
     def start_exec(self, exec_id: str, *, tty: bool) -> RawStream:
         """Start a command."""
@@ -317,6 +317,11 @@ def _begin_stream(connection: socket.socket, request: bytes) -> bytes:
     if status >= _BAD_REQUEST:
         raise refusal(status, rest or connection.recv(_HEAD_LIMIT))
     return rest
+
+
+def _of(container_id: str) -> str:
+    """Return the path of a container; an id that came from a client of CRI names a container, and no other path."""
+    return f"/containers/{quote(container_id, safe='')}"
 
 
 def _check_progress(line: bytes) -> None:
