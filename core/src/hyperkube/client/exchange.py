@@ -7,12 +7,12 @@ apart and reads the head as if it were mail, which costs both ends more than the
 from __future__ import annotations
 
 import http.client
-import time
 from collections.abc import Callable, Mapping
 
 import httptools
 
 from hyperkube.client.client import RawResponse
+from hyperkube.machinery.clock import SystemClock
 from hyperkube.machinery.record import Record
 
 READ_BYTES = 1 << 16
@@ -33,6 +33,7 @@ class Bounds(Record):
 
 
 BOUNDS = Bounds()
+_monotonic = SystemClock().monotonic  # of the network, whatever the cluster's time
 
 
 class Broken(ConnectionResetError):
@@ -83,14 +84,14 @@ def exchange(
         OSError: the network did, or nothing came for the connection's timeout, or not all of it in time.
         ValueError: a header has a line break in it, or the answer is no HTTP or too long.
     """
-    end = time.monotonic() + bounds.seconds
+    end = _monotonic() + bounds.seconds
     left = bounds.size
     connection.send(_head(connection, method, target, headers, len(body)) + body)
     answer = _Answer()
     parser = httptools.HttpResponseParser(answer)
     data = b""
     while not _is_complete(answer, parser.get_status_code(), method):
-        if time.monotonic() > end:
+        if _monotonic() > end:
             raise TimeoutError(f"the answer has not come within {bounds.seconds:g} s")
         data = connection.sock.recv(READ_BYTES)
         if not data:
@@ -108,7 +109,7 @@ def exchange(
     return RawResponse(parser.get_status_code(), answer.headers, b"".join(answer.body)), reusable
 
 
-def read_body(read1: Callable[[int], bytes], bounds: Bounds, monotonic: Callable[[], float] = time.monotonic) -> bytes:
+def read_body(read1: Callable[[int], bytes], bounds: Bounds, monotonic: Callable[[], float] = _monotonic) -> bytes:
     """Return all that a body's ``read1`` gives, for the standard library's clients.
 
     Raises:

@@ -49,6 +49,12 @@ def test_only_its_own_pages_act(method, headers, why):
         pytest.param("/api/v1/nodes/n/proxy/logs/", {"watch": ["1"]}, {}, False, id="a page of a node"),
         pytest.param("/logs/", {"watch": ["1"]}, {}, False, id="another path"),
         pytest.param("/api/v1/pods/../secrets", {"watch": ["1"]}, {}, False, id="a crooked path"),
+        pytest.param("/api/v1/namespaces/../pods", {"watch": ["1"]}, {}, False, id="a namespace that leads up"),
+        pytest.param("/apis/../v1/pods", {"watch": ["1"]}, {}, False, id="a group that leads up"),
+        pytest.param("/api/v1/namespaces/demo/pods/../log", {}, {}, False, id="a pod that leads up"),
+        pytest.param(f"{POD}/log\r\nX: y", {}, {}, False, id="a line break"),
+        pytest.param(f"/{POD}/log", {}, {}, False, id="two slashes"),
+        pytest.param("/api/v1/pods", {"watch": ["1", "0"]}, {}, False, id="a watch and none"),
     ],
 )
 def test_only_streams_that_pages_follow_are_relayed(path, query, headers, passes):

@@ -80,7 +80,8 @@ def test_files_are_its_own_only(console):
     assert (found.status, header(found, "Content-Type")) == (200, "text/css; charset=utf-8")
     assert ask(console, "/static/console.css", if_none_match=header(found, "ETag")).status == 304
     assert ask(console, "/static/../server.py").status == 404
-    assert ask(console, "/static/nothing.js").status == 404
+    for name in ("nothing.js", "a" * 300, "a\0.js", "", ".", "console.css/", "\udcff.js"):
+        assert ask(console, f"/static/{name}").status == 404
 
 
 def test_every_answer_has_the_security_headers(console):

@@ -26,10 +26,11 @@ SECURITY_HEADERS = [
 ]
 STREAMS = "/k8s"
 """Paths below are the API server's, for what pages follow: watches, logs and terminals."""
-_POD = r"/api/v1/namespaces/[a-z0-9.-]+/pods/[a-z0-9.-]+"
+_NAME = r"[a-z0-9][a-z0-9.-]*"
+_POD = rf"/api/v1/namespaces/{_NAME}/pods/{_NAME}"
 _LOG = re.compile(_POD + r"/log")
 _TERMINAL = re.compile(_POD + r"/(?:exec|attach)")
-_LIST = re.compile(r"/(?:api|apis/[a-z0-9.-]+)/[a-z0-9]+(?:/namespaces/[a-z0-9.-]+)?/[a-z0-9-]+")
+_LIST = re.compile(rf"/(?:api|apis/{_NAME})/[a-z0-9]+(?:/namespaces/{_NAME})?/[a-z0-9-]+")
 _OWN_SITES = {"same-origin", "none"}
 
 

@@ -5,6 +5,7 @@ Flask, templates and pages are imported when the first page is asked for; until 
 
 from __future__ import annotations
 
+import re
 import tempfile
 import threading
 from collections.abc import Callable
@@ -28,6 +29,7 @@ ADDRESS = "127.0.0.1"
 WORKERS = 8
 SIGN_IN = "/sign-in"
 _STATIC = Path(__file__).parent / "static"
+_FILE = re.compile(r"[a-z_]{1,32}\.[a-z]{2,5}")
 
 
 class Console:
@@ -182,7 +184,7 @@ def cookie_of(header: str, name: str) -> str:
 def static_file(name: str, known: str) -> Response:
     """Return a file of the console, or that the browser has it already."""
     path = _STATIC / name
-    if "/" in name or name.startswith(".") or not path.is_file():
+    if not _FILE.fullmatch(name) or not path.is_file():
         return Response(status=404, headers=[("Content-Type", "text/plain"), *SECURITY_HEADERS], body=b"not found")
     stat = path.stat()
     tag = f'"{stat.st_mtime_ns:x}-{stat.st_size:x}"'
