@@ -100,6 +100,44 @@ def test_while_it_finds_out_others_are_not_let_through():
     assert asked(Machines(True), circuit) == [bool]
 
 
+def test_calls_that_end_meanwhile_neither_let_others_through_nor_lengthen_the_pause():
+    clock = FakeClock()
+    circuit = Circuit(clock)
+    started, fail = threading.Barrier(5, timeout=20), threading.Event()
+
+    class Failing:
+        def exists(self, _node: object) -> bool:
+            started.wait()
+            fail.wait(20)
+            raise CloudUnavailable("down")
+
+    late = [threading.Thread(target=asked, args=(Failing(), circuit)) for _ in range(4)]
+    for thread in late:
+        thread.start()
+    started.wait()
+    asked(Machines(*[CloudUnavailable("down")] * 3), circuit, 3)
+    clock.advance(1.1)
+    entered, leave = threading.Event(), threading.Event()
+
+    class Slow:
+        def exists(self, _node: object) -> bool:
+            entered.set()
+            return leave.wait(20)
+
+    first = threading.Thread(target=lambda: circuit.guard(Slow()).exists({}))
+    first.start()
+    assert entered.wait(20)
+
+    fail.set()
+    for thread in late:
+        thread.join()
+    assert asked(Machines(True), circuit) == [CircuitOpen]  # the one that finds out is under way still
+    leave.set()
+    first.join()
+
+    assert asked(Machines(True), circuit) == [bool]
+
+
 def test_a_cloud_that_throttles_says_for_how_long():
     clock = FakeClock()
     machines, circuit = Machines(CloudThrottled("slow down", retry_after=20), True), Circuit(clock)

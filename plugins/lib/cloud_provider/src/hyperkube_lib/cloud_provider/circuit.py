@@ -59,24 +59,25 @@ class Circuit:
             CircuitOpen: the circuit is open, or too many calls wait.
             HyperkubeError: what the call raises.
         """
-        self._enter()
+        finds_out = self._enter()
         try:
             self._take_turn()
             result = method(*args, **words)
         except CircuitOpen:
             raise
         except CloudThrottled as error:
-            self._failed(str(error), error.retry_after or PAUSE.delay(self._opened + 1))
+            self._failed(str(error), error.retry_after or PAUSE.delay(self._opened + 1), finds_out=finds_out)
             raise
         except (CloudUnavailable, OSError) as error:
-            self._failed(str(error) or type(error).__name__)
+            self._failed(str(error) or type(error).__name__, finds_out=finds_out)
             raise
         except HyperkubeError:
             self._answered()
             raise
         finally:
-            with self._lock:
-                self._asking = False
+            if finds_out:  # a call that began before the circuit opened may end meanwhile
+                with self._lock:
+                    self._asking = False
         self._answered()
         return result
 
@@ -84,15 +85,17 @@ class Circuit:
         """Return a provider's capability whose methods go through `call`."""
         return cast("Capability", _Guarded(self, capability))
 
-    def _enter(self) -> None:
+    def _enter(self) -> bool:
+        """Let a call through; return whether it is the one that finds out whether the cloud is back."""
         with self._lock:
             if not self._opened:
-                return
+                return False
             left = self._open_until - self._clock.monotonic()
             if left > 0 or self._asking:
                 again = f"is asked again in {max(left, 1):.0f} s"
                 raise CircuitOpen(f"the cloud does not answer and {again}: {self._reason}")
             self._asking = True
+            return True
 
     def _take_turn(self) -> None:
         wait = self._bucket.reserve()
@@ -106,8 +109,10 @@ class Circuit:
             self._failures = self._opened = 0
             self._reason = ""
 
-    def _failed(self, reason: str, pause: float | None = None) -> None:
+    def _failed(self, reason: str, pause: float | None = None, *, finds_out: bool) -> None:
         with self._lock:
+            if self._opened and not finds_out:
+                return  # one of many that were under way when it opened: the same failure, told once
             self._failures += 1
             if pause is None and self._failures < FAILURES and not self._opened:
                 return
