@@ -8,7 +8,7 @@ Source: gopkg.in/gcfg.v1 (``doc.go``), which the providers of gce, openstack and
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -25,18 +25,22 @@ _KEY: Final = re.compile(r"([A-Za-z][\w-]*)\s*(=.*)?")
 _QUOTED: Final = re.compile(r'"((?:[^"\\]|\\.)*)"')
 
 
-def read_gcfg(path: str) -> dict[Section, Values]:
-    """Return a file's sections; no path, none.
+def read_gcfg(path: str, known: Sequence[str]) -> dict[Section, Values]:
+    """Return a file's sections, whose kinds are among those that are known; no path, none.
 
     Raises:
-        UsageError: it cannot be read: one line that names the file.
+        UsageError: it cannot be read, or has another section: one line that names the file.
     """
     if not path:
         return {}
     try:
-        return parse_gcfg(Path(path).read_text(encoding="utf-8"))
+        sections = parse_gcfg(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise UsageError(f"--cloud-config={path!r}: {error}") from error
+    if unknown := {kind for kind, _ in sections} - set(known):
+        words = ", ".join(f"[{kind}]" for kind in known)
+        raise UsageError(f"--cloud-config={path!r}: unknown section [{min(unknown)}] (known: {words})")
+    return sections
 
 
 def parse_gcfg(text: str) -> dict[Section, Values]:

@@ -144,6 +144,11 @@ class HttpSend:
         answer = self._once(request, self._authorize(False))
         return answer if answer.status != UNAUTHORIZED else self._once(request, self._authorize(True))
 
+    def close(self) -> None:
+        """Close the connections that are kept."""
+        if self._pool is not None:
+            self._pool.clear()
+
     def _once(self, request: Request, authorization: Mapping[str, str]) -> Answer:
         from urllib3.exceptions import HTTPError
 

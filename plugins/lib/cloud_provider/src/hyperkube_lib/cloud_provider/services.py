@@ -42,8 +42,9 @@ def source_ranges(service: Object) -> list[str]:
     try:
         found = {str(ipaddress.ip_network(each.strip(), strict=False)) for each in given}
     except ValueError:
-        problem = "is not valid. Expecting a comma-separated list of source IP ranges. For example, 10.0.0.0/24,192.168.2.0/24"
-        raise CloudFailed(f"{where}: {','.join(given)} {problem}") from None
+        problem = "is not valid. Expecting a comma-separated list of source IP ranges."
+        example = "For example, 10.0.0.0/24,192.168.2.0/24"
+        raise CloudFailed(f"{where}: {','.join(given)} {problem} {example}") from None
     return sorted(found) or [ANYWHERE]
 
 

@@ -1,0 +1,30 @@
+"""Google keeps what every cloud promises, whatever call fails."""
+
+import pytest
+from hyperkube_testing.cloud import service
+from hyperkube_testing.rest_cloud import RestCloudContract
+
+INTERNAL = {"networking.gke.io/load-balancer-type": "Internal"}
+
+
+class TestContract(RestCloudContract):
+    @pytest.fixture
+    def built(self, double, built):
+        self._machine = double.machine()
+        return built
+
+    def node(self):
+        return self._machine
+
+    def nodes(self):
+        return [self.node()]
+
+    def route_target(self):
+        return self.node()["metadata"]["name"]
+
+    def shapes(self):
+        local = service("local")
+        local["spec"] |= {"externalTrafficPolicy": "Local", "healthCheckNodePort": 31234}
+        inner = service("inner")
+        inner["metadata"]["annotations"] = INTERNAL
+        return [service("outer"), local, inner]

@@ -1,0 +1,79 @@
+"""Machines, and what nodes are told of them."""
+
+import pytest
+from hyperkube_cloud.gce.instances import addresses, split_provider_id
+
+from hyperkube.hookspecs.cloud import CloudFailed, InstanceNotFound
+
+
+@pytest.mark.parametrize("provider_id", ["aws:///z/i-1", "gce://p/z", "gce://p/z/n/more", "n"])
+def test_the_id_of_something_else_is_refused(provider_id):
+    with pytest.raises(CloudFailed, match="error splitting providerID"):
+        split_provider_id(provider_id)
+
+
+def test_addresses_come_interface_by_interface_and_the_clusters_family_first():
+    machine = {
+        "networkInterfaces": [
+            {"networkIP": "10.0.0.9", "ipv6Address": "2001:db8::9", "accessConfigs": [{"natIP": "192.0.2.9"}, {}]},
+            {"networkIP": "10.0.1.9", "ipv6AccessType": "EXTERNAL", "ipv6AccessConfigs": [{"externalIpv6": "2001:db8::a"}]},
+        ]
+    }  # fmt: skip
+
+    four = [
+        ("InternalIP", "10.0.0.9"), ("ExternalIP", "192.0.2.9"), ("InternalIP", "10.0.1.9"),
+        ("InternalIP", "2001:db8::9"), ("InternalIP", "2001:db8::a"),
+    ]  # fmt: skip
+    assert [(row["type"], row["address"]) for row in addresses(machine, "")] == four
+    assert [(row["type"], row["address"]) for row in addresses(machine, "IPV6")] == four[3:] + four[:3]
+
+
+def test_a_machine_is_found_by_its_name_in_all_zones_and_followed_to_its_end(double, tmp_path):
+    from gce_google import ZONES, built, provider
+
+    node = double.machine("node-2", ZONES[1])
+    instances = provider(built(double, tmp_path, multizone="true")).instances
+
+    told = instances.metadata({"metadata": {"name": "node-2.c.shop.internal"}})
+    double.things[f"zones/{ZONES[1]}/instances/node-2"]["status"] = "TERMINATED"
+    off = instances.is_shut_down(node)
+    del double.things[f"zones/{ZONES[1]}/instances/node-2"]
+
+    assert (told.provider_id, told.zone, told.region) == (node["spec"]["providerID"], ZONES[1], "us-central1")
+    assert told.instance_type == "n2-standard-4"
+    assert off
+    assert not instances.exists(node)
+    with pytest.raises(InstanceNotFound):
+        instances.metadata(node)
+
+
+def test_a_thousand_nodes_are_one_list_of_each_zone(double, cloud):
+    nodes = [double.machine(f"node-{number}", f"us-central1-{'ab'[number % 2]}") for number in range(1000)]
+    double.page = 500
+    from hyperkube_testing.cloud import service
+
+    cloud.load_balancers.ensure("c", service("a"), nodes)
+    double.sent.clear()
+    cloud.load_balancers.update("c", service("a"), nodes)
+
+    listed = [path for method, path, _ in double.sent if "/instances" in path]
+    assert len(listed) == 2
+    assert not [method for method, path, _ in double.sent if double.changes(method, path)]
+
+
+def test_a_balancer_is_not_emptied_because_no_machine_is_found(double, cloud):
+    from hyperkube_testing.cloud import service
+
+    nodes = [double.machine()]
+    cloud.load_balancers.ensure("c", service("a"), nodes)
+    before = double.everything()
+    del double.things["zones/us-central1-a/instances/node-1"]
+
+    with pytest.raises(InstanceNotFound):
+        cloud.load_balancers.update("c", service("a"), nodes)
+    assert double.everything() == before
+
+
+def test_a_kubelet_learns_its_name_and_zone(cloud):
+    assert cloud.instances.current_node_name("node-1") == "node-1"
+    assert cloud.instances.current_zone() == ("us-central1-a", "us-central1")

@@ -1,0 +1,126 @@
+"""What is believed of a cloud's answers, and how they are asked for over HTTP."""
+
+from __future__ import annotations
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from hyperkube_lib.cloud_provider.rest import Answer, HttpSend, Missing, Refused, Request, RestApi
+
+from hyperkube.hookspecs.cloud import CloudThrottled, CloudUnavailable
+
+
+def explained(body):
+    error = body.get("error")
+    return (error["reason"], error["message"]) if isinstance(error, dict) else None
+
+
+def answering(status, body, **headers):
+    sent = []
+
+    def send(request):
+        sent.append(request)
+        content = body if isinstance(body, bytes) else json.dumps(body).encode()
+        return Answer(
+            status=status, headers={name.replace("_", "-"): text for name, text in headers.items()}, body=content
+        )
+
+    return RestApi(send, explained, throttled=frozenset({"rateLimit"})), sent
+
+
+OWN = {"error": {"reason": "why", "message": "the cloud's words"}}
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "headers", "kind"),
+    [
+        (404, OWN, {}, Missing),
+        (409, OWN, {}, Refused),
+        (403, OWN, {}, Refused),
+        (401, OWN, {}, CloudUnavailable),
+        (429, b"", {}, CloudThrottled),
+        (403, {"error": {"reason": "rateLimit", "message": ""}}, {}, CloudThrottled),
+        (503, b"", {"retry_after": "9"}, CloudThrottled),
+        (503, b"", {}, CloudUnavailable),
+        (500, OWN, {}, CloudUnavailable),
+        (404, b"<html>", {}, CloudUnavailable),
+        (404, {}, {}, CloudUnavailable),
+        (302, b"", {}, CloudUnavailable),
+        (200, b"<html>", {}, CloudUnavailable),
+        (200, b"[]", {}, CloudUnavailable),
+        (200, b"[" * 100_000, {}, CloudUnavailable),
+    ],
+)  # fmt: skip
+def test_each_answer_has_its_kind(status, body, headers, kind):
+    api, _ = answering(status, body, **headers)
+
+    with pytest.raises(kind, match=r"GET /things/1: ") as raised:
+        api.call("GET", "https://cloud.example/things/1", query={"key": "not-in-messages"})
+
+    assert type(raised.value) is kind
+    assert "not-in-messages" not in str(raised.value)
+
+
+def test_no_content_is_an_empty_object_and_a_body_is_json():
+    api, sent = answering(204, b"")
+
+    assert api.call("POST", "https://cloud.example/things", {"name": "a"}) == {}
+    assert json.loads(sent[0].body) == {"name": "a"}
+    assert sent[0].headers["Content-Type"] == "application/json"
+
+
+class Cloud(BaseHTTPRequestHandler):
+    """Knows one token."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        known = self.headers["Authorization"] == "Bearer new"
+        body = b'{"found": true}' if known else b"{}"
+        self.send_response(200 if known else 401)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_args):
+        """Say nothing."""
+
+
+@pytest.fixture
+def server():
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Cloud)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_over_http_a_token_that_is_refused_is_renewed_once(server):
+    pytest.importorskip("urllib3")
+    asked = []
+
+    def authorize(renew):
+        asked.append(renew)
+        return {"Authorization": "Bearer new" if renew else "Bearer old"}
+
+    send = HttpSend(authorize)
+
+    assert RestApi(send, explained).call("GET", f"{server}/things") == {"found": True}
+    assert asked == [False, True]
+    send.close()
+
+
+def test_a_cloud_that_is_not_there_is_unavailable_and_no_secret_is_told():
+    pytest.importorskip("urllib3")
+    send = HttpSend(lambda _renew: {"Authorization": "Bearer secret-of-the-test"})
+
+    with pytest.raises(CloudUnavailable, match=r"GET 127.0.0.1:1/things: NewConnectionError") as raised:
+        send(Request(method="GET", url="http://127.0.0.1:1/things?token=secret-of-the-test", headers={}))
+
+    assert "secret" not in str(raised.value)
+    assert raised.value.__suppress_context__
+    send.close()
