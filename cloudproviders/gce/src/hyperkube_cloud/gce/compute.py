@@ -69,7 +69,7 @@ class Compute:
         except Missing:
             return None
 
-    def list(self, path: str, matching: str = "") -> Iterator[Json]:
+    def listed(self, path: str, matching: str = "") -> Iterator[Json]:
         """Yield the things of a collection that match a filter, over all pages."""
         query = {"filter": matching} if matching else {}
         while True:

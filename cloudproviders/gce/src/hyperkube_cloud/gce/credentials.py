@@ -9,15 +9,12 @@ import json
 import threading
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any, cast
 
 from hyperkube_cloud.gce.config import GceConfig
 
 from hyperkube.hookspecs.cloud import CloudUnavailable
 from hyperkube.machinery.clock import Clock
-
-if TYPE_CHECKING:
-    from google.auth.credentials import Credentials
 
 SCOPES = ("https://www.googleapis.com/auth/compute",)
 DEFAULT_CREDENTIALS = "nil"
@@ -53,17 +50,18 @@ class Tokens:
 
     def _found(self) -> Callable[[], tuple[str, float]]:
         import google.auth
-        import google.auth.transport.urllib3
         import urllib3
         from google.auth import compute_engine
+        from google.auth.transport import urllib3 as transport
 
+        library: Any = compute_engine
         pool = urllib3.PoolManager(retries=False, timeout=urllib3.Timeout(connect=5, read=30))
-        request: Any = google.auth.transport.urllib3.Request(pool)
-        credentials: Credentials
+        request = cast("Any", transport).Request(pool)
+        credentials: Any  # the library says no types
         if self._config.token_url == DEFAULT_CREDENTIALS:
             credentials, _ = google.auth.default(scopes=list(SCOPES), request=request)
         else:
-            credentials = compute_engine.Credentials(scopes=list(SCOPES))
+            credentials = library.Credentials(scopes=list(SCOPES))
 
         def own() -> tuple[str, float]:
             credentials.refresh(request)

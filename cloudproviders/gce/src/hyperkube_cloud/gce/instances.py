@@ -149,7 +149,7 @@ class GceInstances:
         told = {zone_of(node) for node in nodes}
         found: dict[str, Machine] = {}
         for zone in self.zones() if "" in told else sorted(told):
-            for machine in self._compute.list(f"zones/{zone}/instances", matching):
+            for machine in self._compute.listed(f"zones/{zone}/instances", matching):
                 if _sound(machine)["name"] in wanted:
                     found.setdefault(str(machine["name"]), machine)
         if wanted and not found:
@@ -168,7 +168,7 @@ class GceInstances:
     def zones_of_region(self) -> list[str]:
         """Return all zones of the region."""
         region = self._location.region
-        return [str(zone["name"]) for zone in self._compute.list("zones") if name_of_link(zone["region"]) == region]
+        return [str(zone["name"]) for zone in self._compute.listed("zones") if name_of_link(zone["region"]) == region]
 
     def node_tags(self, machines: Iterable[Machine]) -> list[str]:
         """Return the tags by which firewalls know machines: the file's, or the longest that begins each one's name.

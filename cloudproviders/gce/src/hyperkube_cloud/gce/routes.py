@@ -72,5 +72,5 @@ class GceRoutes:
     def _rows(self, cluster: str) -> Sequence[Json]:
         network = name_of_link(self._location.network)
         matching = f"(name eq {prefix_of(cluster)}-.*) (description eq {TAG})"
-        found = self._compute.list("global/routes", matching)
+        found = self._compute.listed("global/routes", matching)
         return [row for row in found if name_of_link(row.get("network")) == network]

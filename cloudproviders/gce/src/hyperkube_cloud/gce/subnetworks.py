@@ -12,7 +12,7 @@ from typing import Final
 from hyperkube_cloud.gce.compute import Compute, name_of_link
 from hyperkube_cloud.gce.location import Location
 
-AUTO: Final = ipaddress.ip_network("10.128.0.0/9")
+AUTO: Final = ipaddress.IPv4Network("10.128.0.0/9")
 """The range from which networks of mode ``auto`` give each region a part."""
 
 
@@ -36,7 +36,7 @@ class Subnetworks:
         held = self._compute.find(f"global/networks/{network}")
         if held is None or not held.get("autoCreateSubnetworks"):
             return ""
-        rows = self._compute.list(f"regions/{self._location.region}/subnetworks")
+        rows = self._compute.listed(f"regions/{self._location.region}/subnetworks")
         own = [
             str(row["selfLink"])
             for row in rows
@@ -46,5 +46,4 @@ class Subnetworks:
 
 
 def _within(text: str) -> bool:
-    found = ipaddress.ip_network(text)
-    return isinstance(found, ipaddress.IPv4Network) and found.subnet_of(AUTO)
+    return ipaddress.IPv4Network(text).subnet_of(AUTO)

@@ -96,7 +96,7 @@ class Addresses:
         return f"regions/{self._location.region}/addresses"
 
     def _by_address(self, address: str) -> Json | None:
-        found = self._compute.list(self._collection, f"address eq {address}")
+        found = self._compute.listed(self._collection, f"address eq {address}")
         return next((each for each in found if each.get("address") == address), None)
 
     def _reserve(self, body: Json) -> bool:

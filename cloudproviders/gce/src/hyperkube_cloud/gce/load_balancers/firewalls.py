@@ -40,7 +40,7 @@ def traffic_description(service: str, address: str) -> str:
 
 def differs(held: Json, wanted: Json, plain_ports: Sequence[str]) -> bool:
     """Tell whether a firewall is to be changed; `plain_ports` are its ports one by one, as older versions wrote."""
-    allowed = held.get("allowed") or ()
+    allowed: list[Json] = held.get("allowed") or []
     if len(allowed) != 1 or allowed[0].get("IPProtocol") != wanted["allowed"][0]["IPProtocol"]:
         return True
     ports = set(allowed[0].get("ports") or ())
