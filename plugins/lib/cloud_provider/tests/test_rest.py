@@ -100,7 +100,6 @@ def server():
 
 
 def test_over_http_a_token_that_is_refused_is_renewed_once(server):
-    pytest.importorskip("urllib3")
     asked = []
 
     def authorize(renew):
@@ -115,7 +114,6 @@ def test_over_http_a_token_that_is_refused_is_renewed_once(server):
 
 
 def test_a_cloud_that_is_not_there_is_unavailable_and_no_secret_is_told():
-    pytest.importorskip("urllib3")
     send = HttpSend(lambda _renew: {"Authorization": "Bearer secret-of-the-test"})
 
     with pytest.raises(CloudUnavailable, match=r"GET 127.0.0.1:1/things: NewConnectionError") as raised:
