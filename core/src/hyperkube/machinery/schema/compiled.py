@@ -9,11 +9,13 @@ from hyperkube.machinery.objects import Object
 from hyperkube.machinery.schema.base import KubeSchema
 from hyperkube.machinery.schema.blanks import Blanks, blanks_of
 from hyperkube.machinery.schema.defaults import Defaulter, defaulter
+from hyperkube.machinery.schema.fields import Struct
 from hyperkube.machinery.schema.lookup import SchemaType, TypeInfo
 from hyperkube.machinery.schema.mismatch import DecodeError
 from hyperkube.machinery.schema.reference import resolve
+from hyperkube.machinery.schema.scalars import Converter
 from hyperkube.machinery.schema.strict import strict_errors
-from hyperkube.machinery.schema.structs import UnknownMemberError, codec_of
+from hyperkube.machinery.schema.structs import UnknownMemberError, codec_of, decoder, members
 
 
 class CompiledSchema:
@@ -69,6 +71,27 @@ class CompiledSchema:
         """
         canonical: Object = self._codec.decode(obj, [])
         return canonical
+
+    def canonical_but_for_metadata(self, obj: Object) -> Object:
+        """Return an object as `canonical` does; each member of its metadata is canonical and need only be put in order.
+
+        Raises:
+            DecodeError: a value has the wrong type.
+        """
+        given = obj["metadata"]
+        obj["metadata"] = {name: given[name] for name in self._metadata_order if name in given}
+        canonical: Object = self._around_metadata(obj, [])
+        return canonical
+
+    @cached_property
+    def _metadata_order(self) -> tuple[str, ...]:
+        metadata = members(self.schema)["metadata"]
+        assert isinstance(metadata, Struct)  # noqa: S101 -- of all kinds
+        return tuple(members(metadata.schema()))
+
+    @cached_property
+    def _around_metadata(self) -> Converter:
+        return decoder(self.schema, leaves="metadata")
 
     def strict_errors(self, document: Any) -> list[str]:
         """Return the texts for unknown and duplicate members, in the order of the document (see `strict.Members`)."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from hyperkube.machinery.recent import TEMPLATE_MAX, TEMPLATES, Recent
-from hyperkube.machinery.schema.convert import DROP, Absent, absence, slot
+from hyperkube.machinery.schema.convert import DROP, Absent, Slot, absence, slot
 from hyperkube.machinery.schema.fields import Inline, KubeField
 from hyperkube.machinery.schema.mismatch import TypeMismatch, shown
 from hyperkube.machinery.schema.scalars import Converter
@@ -79,7 +79,7 @@ class StructCodec:
         if shape:
             self.decode = shaped(shape, self.schema, codec_of)
         else:
-            decode = _loop(self.schema)
+            decode = decoder(self.schema)
             self.decode = _once(decode) if self.schema.templated else decode
         return self.decode(value, seen)
 
@@ -108,10 +108,17 @@ def rebuilder(
     return rebuild
 
 
-def _loop(schema: type[KubeSchema]) -> Converter:  # noqa: C901 -- one loop, as calls are what costs
-    """Return the decoder of a struct."""
-    fields = members(schema)
+def _table(fields: Mapping[str, KubeField], leaves: str) -> dict[str, Slot]:
     table = {name: slot(field, index, codec_of) for index, (name, field) in enumerate(fields.items())}
+    if leaves:
+        table[leaves] = (*table[leaves][:4], None)
+    return table
+
+
+def decoder(schema: type[KubeSchema], leaves: str = "") -> Converter:  # noqa: C901 -- one loop, as calls are what costs
+    """Return the decoder of a struct; a struct that is its member `leaves` is taken as it is."""
+    fields = members(schema)
+    table = _table(fields, leaves)
     zeros = zeros_of(schema)
     required = tuple(zeros)
     embedding = embedded(schema)

@@ -4,6 +4,7 @@ from copy import deepcopy
 
 import orjson
 import pytest
+from hyperkube_host.apiserver.resources.known_metadata import KnownMetadata
 from hyperkube_host.apiserver.resources.served import ServedResource
 
 from hyperkube.hookspecs.api import ResourceSpec
@@ -57,3 +58,23 @@ def test_it_is_as_if_all_had_been_put_in_order(change):
 
     assert orjson.dumps(SERVED.canonical_change(change(deepcopy(OLD)), OLD)) == expected
     assert orjson.dumps(OLD) == before
+
+
+@pytest.mark.parametrize("change", [pytest.param(change, id=name) for name, change in changes()])
+@pytest.mark.parametrize("when", ["before", "after"], ids=lambda when: f"known {when}")
+def test_metadata_that_is_known_is_put_in_order_all_the_same(change, when):
+    expected = orjson.dumps(SERVED.canonical(change(deepcopy(OLD))))
+    new = change(deepcopy(OLD))
+    known = KnownMetadata((OLD if when == "before" else new)["metadata"])
+
+    assert orjson.dumps(SERVED.canonical_change(new, OLD, known)) == expected
+
+
+@pytest.mark.parametrize("put_in", [{}, 1 << 64, None], ids=["empty", "too large for JSON", "null"])
+def test_metadata_that_a_plugin_has_changed_is_not_known_any_more(put_in):
+    obj = deepcopy(OLD)
+    known = KnownMetadata(obj["metadata"])
+
+    obj["metadata"]["annotations"] = put_in
+
+    assert not known.holds(obj["metadata"])

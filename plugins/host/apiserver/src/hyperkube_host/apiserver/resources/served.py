@@ -10,6 +10,7 @@ from typing import Any, Protocol, Self, TypeAlias
 
 import orjson
 from hyperkube_host.apiserver.resources.custom_codec import CustomCodec
+from hyperkube_host.apiserver.resources.known_metadata import KnownMetadata
 from hyperkube_host.apiserver.resources.nil_lists import Places, nil_lists, with_nil_lists
 from hyperkube_lib.structured_merge.managed_fields import FieldScope
 from hyperkube_lib.transformed_store import TransformedStore
@@ -285,23 +286,27 @@ class ServedResource:
         self.strategy.default(obj)
         self.codec.default(obj)
 
-    def canonical(self, obj: Object) -> Object:
-        """Return an object of this kind in its canonical form."""
-        canonical = self.codec.canonical(obj)
+    def canonical(self, obj: Object, known: KnownMetadata | None = None) -> Object:
+        """Return an object in its canonical form, which its metadata may be known to have but for the order."""
+        codec = self.codec
+        if known is not None and isinstance(codec, CompiledSchema) and known.holds(obj["metadata"]):
+            canonical = codec.canonical_but_for_metadata(obj)
+        else:
+            canonical = codec.canonical(obj)
         own = {"kind": self.kind.kind, "apiVersion": self.kind.api_version}
         if self.custom:  # it may still have the wrong kind or version, which its validation reports
             own = {name: value for name, value in own.items() if not canonical.get(name)}
         canonical |= own
         return canonical
 
-    def canonical_change(self, new: Object, old: Object) -> Object:
+    def canonical_change(self, new: Object, old: Object, known: KnownMetadata | None = None) -> Object:
         """Return a changed object in its canonical form, sharing with the canonical `old` what stayed as it was."""
         same = {name for name, value in new.items() if name in old and value == old[name]} - {"metadata"}
         if self.custom or new.keys() != old.keys() or not same:  # of numbers in custom objects 1 == 1.0
-            return self.canonical(new)
-        changed = self.canonical({name: value for name, value in new.items() if name not in same})
+            return self.canonical(new, known)
+        changed = self.canonical({name: value for name, value in new.items() if name not in same}, known)
         if not new.keys() <= changed.keys() | same:  # something became empty and is left out
-            return self.canonical(new)
+            return self.canonical(new, known)
         return {name: old[name] if name in same else changed[name] for name in old}
 
     @property

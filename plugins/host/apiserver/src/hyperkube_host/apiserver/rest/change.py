@@ -13,6 +13,7 @@ from typing import Any
 from hyperkube_host.apiserver.admission.chain import undo
 from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
 from hyperkube_host.apiserver.request.results import ObjectResult
+from hyperkube_host.apiserver.resources.known_metadata import KnownMetadata
 from hyperkube_host.apiserver.rest import metadata, stored
 from hyperkube_host.apiserver.rest.create import place
 from hyperkube_host.apiserver.rest.emptied import as_written
@@ -98,6 +99,7 @@ def _attempt(services: Services, write: Change, current: Current) -> ObjectResul
     target.served.default(new)
     if write.track:
         services.ownership.update(write.request, target, old, new)
+    known = KnownMetadata(new["metadata"])
     admission = services.admission_request(
         write.call, target, "UPDATE", obj=new, old=old, options=write.options, annotations=write.request.annotations
     )
@@ -107,10 +109,10 @@ def _attempt(services: Services, write: Change, current: Current) -> ObjectResul
         new = admission.written()
         place(new, target)
         if write.prepare:
-            new = _prepare(target, write.call, new, old)
+            new = _prepare(target, write.call, new, old, known)
             _refuse_invalid(write, new, old)
         else:
-            new = target.served.canonical_change(new, old)
+            new = target.served.canonical_change(new, old, known)
         if write.admit:
             admission.object = new
             services.admission.validate(admission)
@@ -159,7 +161,7 @@ def _strategy(target: Target) -> Strategy:
     return sub.strategy if sub is not None and sub.strategy is not None else target.served.strategy
 
 
-def _prepare(target: Target, call: Call, new: Object, old: Object) -> Object:
+def _prepare(target: Target, call: Call, new: Object, old: Object, known: KnownMetadata) -> Object:
     """Return the new object in canonical form with everything that the server decides."""
     served, strategy = target.served, target.served.strategy
     served.default(new)
@@ -171,11 +173,13 @@ def _prepare(target: Target, call: Call, new: Object, old: Object) -> Object:
         for name in [name for name in (*new, *old) if name not in {"kind", "apiVersion", "metadata", "status"}]:
             _restore(new, old, name)
         if "metadata" in strategy.reset_fields.get("status", ()):
+            is_known = known.holds(new["metadata"])
             metadata.keep_for_status(new["metadata"], old["metadata"])
+            known = KnownMetadata(new["metadata"]) if is_known else known
         _strategy(target).prepare_status_update(call, new, old)
     else:
         _strategy(target).prepare_update(call, new, old)
-    prepared = served.canonical_change(new, old)
+    prepared = served.canonical_change(new, old, known)
     is_status = target.sub is not None and target.sub.name == "status"
     if strategy.generation and not is_status and _counts(strategy, prepared) != _counts(strategy, old):
         prepared["metadata"]["generation"] = (old["metadata"].get("generation") or 0) + 1

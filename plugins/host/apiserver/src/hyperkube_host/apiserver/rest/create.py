@@ -9,6 +9,7 @@ from __future__ import annotations
 from hyperkube_host.apiserver.admission.chain import undo
 from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
 from hyperkube_host.apiserver.request.results import ObjectResult
+from hyperkube_host.apiserver.resources.known_metadata import KnownMetadata
 from hyperkube_host.apiserver.rest import metadata, stored
 from hyperkube_host.apiserver.rest.emptied import as_written
 from hyperkube_host.apiserver.rest.options import create_options
@@ -73,9 +74,10 @@ def store_new(
 ) -> ObjectResult:
     """Admit (unless told not to), complete, validate and store a new object; retry when a generated name is taken."""
     template = obj if obj["metadata"].get("name") else None
+    known = KnownMetadata(obj["metadata"])
     for attempt in range(1, _NAME_ATTEMPTS + 1):
         try:
-            return _attempt(services, request, target, call, obj, options=options, admit=admit)
+            return _attempt(services, request, target, call, obj, known, options=options, admit=admit)
         except AlreadyExists:
             if template is not None or attempt == _NAME_ATTEMPTS:
                 raise
@@ -84,7 +86,15 @@ def store_new(
 
 
 def _attempt(
-    services: Services, request: ApiRequest, target: Target, call: Call, obj: Object, *, options: Object, admit: bool
+    services: Services,
+    request: ApiRequest,
+    target: Target,
+    call: Call,
+    obj: Object,
+    known: KnownMetadata,
+    *,
+    options: Object,
+    admit: bool,
 ) -> ObjectResult:
     served = target.served
     admission = services.admission_request(
@@ -100,7 +110,7 @@ def _attempt(
     try:
         place(admission.written(), target)
         served.default(obj)
-        obj = prepare(services, target, call, admission.written())
+        obj = prepare(services, target, call, admission.written(), known)
         _refuse_invalid(services, request, target, obj, call)
         admission.object, admission.name = obj, obj["metadata"]["name"]
         if admit:
@@ -111,10 +121,11 @@ def _attempt(
         raise
 
 
-def prepare(services: Services, target: Target, call: Call, obj: Object) -> Object:
-    """Return the object with everything that the server sets on creation."""
+def prepare(services: Services, target: Target, call: Call, obj: Object, known: KnownMetadata | None = None) -> Object:
+    """Return the object, canonical, with everything that the server sets; `known` is its metadata before admission."""
     served, strategy = target.served, target.served.strategy
     meta = obj["metadata"]
+    is_known = known is not None and known.holds(meta)
     if meta.get("resourceVersion") and not call.dry_run:
         raise ApiError("resourceVersion should not be set on objects to be created")
     for member in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"):
@@ -129,8 +140,9 @@ def prepare(services: Services, target: Target, call: Call, obj: Object) -> Obje
             meta["name"] = generate_name(services.random, named)
     if strategy.status_subresource and not strategy.keeps_status_on_create:
         obj.pop("status", None)
+    known = KnownMetadata(meta) if is_known else None
     strategy.prepare_create(call, obj)
-    return served.canonical(obj)
+    return served.canonical(obj, known)
 
 
 def _refuse_invalid(services: Services, request: ApiRequest, target: Target, obj: Object, call: Call) -> None:
