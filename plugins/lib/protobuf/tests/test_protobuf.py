@@ -145,6 +145,28 @@ def test_the_last_of_two_values_counts():
     assert Protobuf().read_message(message, compile_schema("hyperkube_api.core.v1:ObjectReference")) == {}
 
 
+@pytest.mark.parametrize("second", [{}, {"name": "b"}, {"labels": {"c": "d"}}], ids=["nothing", "a name", "a label"])
+def test_the_last_of_two_messages_counts_where_go_writes_what_is_not_set(second):
+    codec, schema = Protobuf(), compile_schema("hyperkube_api.meta.v1:ObjectMeta")
+    first = codec.write_message(
+        {"name": "a", "namespace": "n", "uid": "u", "generation": 3, "labels": {"a": "b"}}, schema
+    )
+
+    met = codec.read_message(first + codec.write_message(second, schema), schema)
+
+    assert met == {**second, "labels": {"a": "b", **second.get("labels", {})}}
+
+
+def test_what_is_not_set_is_not_looked_for_beyond_the_message():
+    codec, schema = Protobuf(), compile_schema("hyperkube_api.core.v1:Pod")
+    unset = codec.write_message({"name": "a"}, compile_schema("hyperkube_api.meta.v1:ObjectMeta"))
+    short = delimited(1, unset[:3])
+
+    met = codec.read_message(short + unset[3:], schema)  # what would be the rest of its metadata are fields of the pod
+
+    assert met == codec.read_message(short + delimited(2, b"") + delimited(3, b""), schema)
+
+
 def test_what_a_template_makes_is_each_readers_own():
     codec, schema = Protobuf(), compile_schema("hyperkube_api.core.v1:Pod")
     message = delimited(2, delimited(10, b"node"))

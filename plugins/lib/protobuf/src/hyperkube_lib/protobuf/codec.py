@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from hyperkube_lib.protobuf.envelope import ProtobufError, close_envelope, open_envelope
-from hyperkube_lib.protobuf.message_reader import MessageReader
-from hyperkube_lib.protobuf.message_writer import MessageWriter
+from hyperkube_lib.protobuf.message_reader import Kept
 from hyperkube_lib.protobuf.wire import WireError, delimited
 
 from hyperkube.machinery.objects import Object
-from hyperkube.machinery.schema.base import KubeSchema
 from hyperkube.machinery.schema.compiled import CompiledSchema
 
 
@@ -18,8 +16,7 @@ class Protobuf:
     """Reads and writes messages; keeps what it compiled from the schemas it met."""
 
     def __init__(self) -> None:
-        self._readers: dict[type[KubeSchema], MessageReader] = {}
-        self._writers: dict[type[KubeSchema], MessageWriter] = {}
+        self._kept = Kept()
 
     def read_message(self, message: bytes, schema: CompiledSchema) -> Object:
         """Return the canonical object of a message, without kind and apiVersion.
@@ -28,9 +25,7 @@ class Protobuf:
             ProtobufError: the bytes are no message of the schema.
             DecodeError: a value is none, such as a quantity.
         """
-        reader = self._readers.get(schema.schema)
-        if reader is None:
-            reader = self._readers[schema.schema] = MessageReader(schema.schema, self._readers)
+        reader = self._kept.reader(schema.schema)
         try:
             obj: Object = reader.read(message, 0, len(message))
         except WireError as error:
@@ -43,10 +38,7 @@ class Protobuf:
 
     def write_message(self, obj: Object, schema: CompiledSchema) -> bytes:
         """Return the message of an object."""
-        writer = self._writers.get(schema.schema)
-        if writer is None:
-            writer = self._writers[schema.schema] = MessageWriter(schema.schema, self._writers)
-        return writer.write(obj)
+        return self._kept.writer(schema.schema).write(obj)
 
     def decode(self, body: bytes, schema_of: Callable[[str, str], CompiledSchema]) -> Object:
         """Return the object of a body; `schema_of` knows the schema of an apiVersion and a kind.

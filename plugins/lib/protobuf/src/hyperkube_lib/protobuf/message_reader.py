@@ -7,12 +7,24 @@ that came, which reads most members on the spot: a call costs as much as the rea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import orjson
-from hyperkube_lib.protobuf.wire import BYTES, WireError, read_length, read_varint, skip
+from hyperkube_lib.protobuf.message_parts import (
+    LONGEST_REMEMBERED,
+    Plain,
+    Reader,
+    entry,
+    inlined,
+    packed,
+    read_strings,
+    remembering,
+)
+from hyperkube_lib.protobuf.message_writer import MessageWriter
+from hyperkube_lib.protobuf.wire import BYTES, VARINT, WireError, read_varint, skip, varint
 from hyperkube_lib.protobuf.wire_scalars import (
     INTEGERS,
     NUMBERS,
@@ -29,15 +41,6 @@ from hyperkube.machinery.schema.convert import in_order, zero_of
 from hyperkube.machinery.schema.fields import Inline, KubeField, List, Map, Struct
 from hyperkube.machinery.schema.structs import codec_of, members, rebuilder, zeros_of
 
-Reader = Callable[[bytes, int, int], Any]
-"""Reads the bytes between two offsets; None is the zero value."""
-
-Merge = Callable[[Object, bytes, int, int], bool]
-"""Reads the bytes between two offsets into an object; tells whether what it adds to is out of order now."""
-
-_LONGEST_REMEMBERED = 64
-"""Bytes of a scalar that is remembered: quantities and names may have any length."""
-
 
 class _Form(Enum):
     """How a member is read."""
@@ -53,6 +56,7 @@ class _Form(Enum):
 
 _TEXT, _VALUE, _VALUES = _Form.TEXT, _Form.VALUE, _Form.VALUES
 _SCALAR, _MERGED = _Form.SCALAR, _Form.MERGED
+_TIMES = frozenset({"time", "micro_time"})
 _INLINED = -2
 """The place of a message that adds members anywhere: they are brought in order afterwards."""
 
@@ -61,33 +65,51 @@ class _Member(NamedTuple):
     """What one tag stands for.
 
     Attributes:
+        drops: whether an empty value, a zero byte behind the tag, is as good as none: Go writes most of them.
         place: where the member is declared; what comes in another order is brought in this one afterwards.
         keeps: whether it is written when it is empty.
-        read: what reads the value: a `MessageReader` or `_Plain` of `VALUE` and `VALUES`, a function of the bytes of
+        read: what reads the value: a `MessageReader` or `Plain` of `VALUE` and `VALUES`, a function of the bytes of
             `SCALAR`, a `Merge` of `MERGED`; the name of the scalar of `NUMBER` and `NUMBERS`.
+        unset: what Go writes behind the member when the next ones are not set, which is skipped in one step: an object
+            has few of the members that its schema declares. They are declared behind the member, too.
     """
 
     form: _Form
+    drops: bool
     place: int
     name: str
     keeps: bool
     read: Any
+    unset: bytes = b""
+
+
+_Find = Callable[[int], _Member | None]
+_Rebuild = Callable[[Object], Object]
 
 
 class MessageReader:
     """Reads messages of one schema, and of all below it.
 
+    Args:
+        schema: of the messages.
+        kept: the readers and writers of all schemas so far.
+
     Attributes:
         read: ``(data, at, end)`` → the canonical object of the message between two offsets. Raises `WireError` or
             `IndexError` where the bytes are no message of the schema, and `DecodeError` for a quantity that is none.
+        zero: the message that Go writes for a struct in which nothing is set, as it does for each that is no pointer.
+        zero_size: its length; -1 where the struct stands behind a pointer, and comes only when something is set.
+        zero_json: the object that is read from it.
     """
 
-    __slots__ = ("_readers", "_schema", "read")
+    __slots__ = ("_kept", "_schema", "read", "zero", "zero_json", "zero_size")
 
-    def __init__(self, schema: type[KubeSchema], readers: dict[type[KubeSchema], MessageReader]) -> None:
+    def __init__(self, schema: type[KubeSchema], kept: Kept) -> None:
         self._schema = schema
-        self._readers = readers
+        self._kept = kept
         self.read: Reader = self._compile_and_read
+        self.zero = self.zero_json = b""
+        self.zero_size = -1
 
     def _compile_and_read(self, data: bytes, at: int, end: int) -> Any:
         schema = self._schema
@@ -96,7 +118,11 @@ class MessageReader:
         for field in schema.declared().values():
             if field.number and (field.json_name in places or isinstance(field, Inline)):
                 place = places.get(field.json_name, _INLINED)
-                tags |= {tag: _Member(form, place, *rest) for tag, (form, *rest) in self._of_field(field).items()}
+                for tag, (form, name, keeps, read) in self._of_field(field).items():
+                    drops = form is _TEXT or (form is _Form.NUMBER and read in INTEGERS)
+                    tags[tag] = _Member(form, drops and not keeps, place, name, keeps, read)
+        for tag, unset in _unset_behind(schema, tags).items():
+            tags[tag] = tags[tag]._replace(unset=unset)
         zeros = {} if schema.shape else zeros_of(schema)
         read = _loop(tags.get, tuple(zeros), _rebuilder(_members(schema), zeros))
         if schema.shape:
@@ -105,20 +131,22 @@ class MessageReader:
         return self.read(data, at, end)
 
     def _below(self, field: Struct) -> MessageReader:
-        schema = field.schema()
-        reader = self._readers.get(schema)
-        if reader is None:
-            reader = self._readers[schema] = MessageReader(schema, self._readers)
-        return reader
+        return self._kept.reader(field.schema())
+
+    def know_zero(self) -> None:
+        """Remember the message in which nothing is set, and what it stands for."""
+        self.zero = self._kept.writer(self._schema).write({})
+        self.zero_json = orjson.dumps(self.read(self.zero, 0, len(self.zero)))
+        self.zero_size = len(self.zero)
 
     def _of_field(self, field: KubeField) -> dict[int, tuple[_Form, str, bool, Any]]:
         """Return what a field's tags stand for; a list of numbers has two: it may be packed."""
         name, scalar, delimited = field.json_name, field.scalar, field.number << 3 | BYTES
         if isinstance(field, Inline):
-            return {delimited: (_MERGED, name, True, _inline(self._below(field)))}
+            return {delimited: (_MERGED, name, True, inlined(self._below(field)))}
         if isinstance(field, Map):
             value = self._value(field.items, is_resource=field.typedef.endswith("ResourceList"))
-            return {delimited: (_MERGED, name, True, _entry(name, value, zero_of(field.items, codec_of)))}
+            return {delimited: (_MERGED, name, True, entry(name, value, zero_of(field.items, codec_of)))}
         if isinstance(field, List):
             return self._of_list(field)
         required = name in zeros_of(self._schema)
@@ -128,40 +156,50 @@ class MessageReader:
             return {delimited: (_TEXT, name, field.ptr or required, None)}
         if scalar in REMEMBERED:
             return {delimited: (_SCALAR, name, required, REMEMBERED[scalar])}
-        return {delimited: (_VALUE, name, required, self._value(field))}
+        read = self._value(field)
+        if isinstance(read, MessageReader) and not field.ptr and read.zero_size < 0:
+            read.know_zero()
+        return {delimited: (_VALUE, name, required, read)}
 
     def _of_list(self, field: List) -> dict[int, tuple[_Form, str, bool, Any]]:
         name, scalar, delimited = field.json_name, field.items.scalar, field.number << 3 | BYTES
         if field.wrapper:
-            return {delimited: (_VALUE, name, not field.omitempty, _Plain(_wrapped))}
+            return {delimited: (_VALUE, name, not field.omitempty, Plain(read_strings))}
         if scalar in NUMBERS:
             return {
                 field.number << 3 | NUMBERS[scalar]: (_Form.NUMBERS, name, True, scalar),
-                delimited: (_MERGED, name, True, _packed(name, scalar)),
+                delimited: (_MERGED, name, True, packed(name, scalar)),
             }
         return {delimited: (_VALUES, name, True, self._value(field.items))}
 
-    def _value(self, field: KubeField, *, is_resource: bool = False) -> MessageReader | _Plain | None:
+    def _value(self, field: KubeField, *, is_resource: bool = False) -> MessageReader | Plain | None:
         """Return what reads a value with a length of its own; None for strings, which are read in place."""
         if isinstance(field, Struct):
             return self._below(field)
         if isinstance(field, List):
-            return _Plain(_wrapped)
+            return Plain(read_strings)
         if field.scalar == "string":
             return None
         if field.scalar in REMEMBERED:
-            return _Plain(_remembering(read_resource_value if is_resource else REMEMBERED[field.scalar]))
+            return Plain(remembering(read_resource_value if is_resource else REMEMBERED[field.scalar]))
         convert = READERS[field.scalar]
-        return _Plain(lambda data, at, end: convert(data[at:end]))
+        return Plain(lambda data, at, end: convert(data[at:end]))
 
 
-class _Plain:
-    """Reads what is no message of a schema."""
+class Kept:
+    """Readers and writers of the schemas that were met: one each."""
 
-    __slots__ = ("read",)
+    def __init__(self) -> None:
+        self._readers: dict[type[KubeSchema], MessageReader] = {}
+        self._writers: dict[type[KubeSchema], MessageWriter] = {}
 
-    def __init__(self, read: Reader) -> None:
-        self.read = read
+    def reader(self, schema: type[KubeSchema]) -> MessageReader:
+        """Return the reader of a schema, which is compiled with its first message."""
+        return self._readers.get(schema) or self._readers.setdefault(schema, MessageReader(schema, self))
+
+    def writer(self, schema: type[KubeSchema]) -> MessageWriter:
+        """Return the writer of a schema, which is compiled with its first object."""
+        return self._writers.get(schema) or self._writers.setdefault(schema, MessageWriter(schema, self._writers))
 
 
 def _members(schema: type[KubeSchema]) -> Mapping[str, KubeField]:
@@ -183,14 +221,35 @@ def _rebuilder(fields: Mapping[str, KubeField], zeros: Mapping[str, Callable[[],
     return rebuild_all
 
 
-def _loop(  # noqa: C901 -- one loop, as calls are what costs
-    find: Callable[[int], _Member | None],
-    required: Sequence[str],
-    rebuild: Callable[[Object], Object],
-) -> Reader:
+def _unset_behind(schema: type[KubeSchema], tags: Mapping[int, _Member]) -> dict[int, bytes]:
+    """Return what may be skipped behind each member of a message (see `_Member.unset`), by the member's tag."""
+    fields = sorted((field for field in schema.declared().values() if field.number), key=attrgetter("number"))
+    found: dict[int, bytes] = {}
+    for index, field in enumerate(fields):
+        for tag in (field.number << 3 | wire_type for wire_type in (BYTES, VARINT)):
+            if tag in tags:
+                found[tag] = b"".join(_while_unset(fields[index + 1 :], tags, tags[tag].place))
+    return found
+
+
+def _while_unset(fields: Sequence[KubeField], tags: Mapping[int, _Member], place: int) -> Iterator[bytes]:
+    """Yield what Go writes for members that are not set, until one for which it would be more than a zero byte."""
+    for field in fields:
+        if field.ptr or isinstance(field, List | Map) or field.scalar == "bytes":
+            continue  # nothing is written for these
+        tag = field.number << 3 | NUMBERS.get(field.scalar, BYTES)
+        member = tags.get(tag)
+        if member is None or member.place < place:
+            return
+        if not (member.drops or (field.scalar in _TIMES and not member.keeps)):
+            return
+        yield varint(tag) + b"\0"
+
+
+def _loop(find: _Find, required: Sequence[str], rebuild: _Rebuild) -> Reader:  # noqa: C901, PLR0915 -- calls cost most
     """Return the reader of a message; `rebuild` adds what is required and brings all in order."""
 
-    def read(data: bytes, at: int, end: int) -> Object:  # noqa: C901, PLR0912 -- the same
+    def read(data: bytes, at: int, end: int) -> Object:  # noqa: C901, PLR0912, PLR0915 -- the same
         out: Object = {}
         last, is_ordered = -1, True
         while at < end:
@@ -204,12 +263,20 @@ def _loop(  # noqa: C901 -- one loop, as calls are what costs
             if member is None:
                 at = skip(data, at, end, tag & 7)
                 continue
-            form, place, name, keeps, convert = member
-            is_ordered, last = is_ordered and place >= last, place
+            form, drops, place, name, keeps, convert, unset = member
+            size = data[at]
+            if drops and not size:
+                if name in out:  # the last of two counts, also when it is empty
+                    del out[name]
+                at += 1
+                continue
+            if place < last:
+                is_ordered = False
+            last = place
             if tag & 7 != BYTES:
                 at = _read_number(member, out, data, at)
                 continue
-            size, start = data[at], at + 1
+            start = at + 1
             if size >= 0x80:
                 size, start = size - 0x80 + (data[start] << 7), start + 1
                 if size >= 0x4000:
@@ -220,20 +287,17 @@ def _loop(  # noqa: C901 -- one loop, as calls are what costs
             if form is _TEXT:
                 if size or keeps:
                     out[name] = data[start:at].decode("utf-8", "replace")
-                elif name in out:
-                    del out[name]
             elif form is _VALUES:
                 value = data[start:at].decode("utf-8", "replace") if convert is None else convert.read(data, start, at)
                 out.setdefault(name, []).append(value)
             elif form is _MERGED:
                 is_ordered = not convert(out, data, start, at) and is_ordered
             else:
-                if form is _VALUE:
-                    value = convert.read(data, start, at)
-                else:
-                    value = (convert if size <= _LONGEST_REMEMBERED else convert.__wrapped__)(data[start:at])
+                value = _read_value(member, data, start, at)
                 if value is not None or keeps:
                     out[name] = value
+            if unset and is_ordered and data.startswith(unset, at) and at + len(unset) <= end:
+                at += len(unset)
         if at > end:
             raise WireError("unexpected EOF")
         for name in required:
@@ -244,9 +308,19 @@ def _loop(  # noqa: C901 -- one loop, as calls are what costs
     return read
 
 
+def _read_value(member: _Member, data: bytes, start: int, end: int) -> Any:
+    """Read a message, bytes, or a scalar that is remembered; None is the zero value."""
+    read, size = member.read, end - start
+    if member.form is _SCALAR:
+        return (read if size <= LONGEST_REMEMBERED else read.__wrapped__)(data[start:end])
+    if size == read.zero_size and data.startswith(read.zero, start):
+        return orjson.loads(read.zero_json)
+    return read.read(data, start, end)
+
+
 def _read_number(member: _Member, out: Object, data: bytes, at: int) -> int:
     """Read a number or boolean into its object, and return the offset after it."""
-    form, _place, name, keeps, scalar = member
+    form, _drops, _place, name, keeps, scalar, _unset = member
     value: Any = data[at]
     if value < 0x80 and scalar in INTEGERS:
         value, at = value != 0 if scalar == "bool" else value, at + 1
@@ -291,74 +365,3 @@ def _shaped(shape: str, read: Reader) -> Reader:
         return fields.get("jSONSchemas") or fields.get("property") or []
 
     return read_shaped
-
-
-def _remembering(convert: Any) -> Reader:
-    """Return the reader of a scalar that is remembered unless it is long."""
-
-    def read(data: bytes, at: int, end: int) -> Any:
-        piece = data[at:end]
-        return convert(piece) if end - at <= _LONGEST_REMEMBERED else convert.__wrapped__(piece)
-
-    return read
-
-
-def _wrapped(data: bytes, at: int, end: int) -> list[str]:
-    """Read a list of strings that is a message with field 1 repeated."""
-    items: list[str] = []
-    while at < end:
-        key, at = read_varint(data, at)
-        if key == (1 << 3 | BYTES):
-            start, at = read_length(data, at, end)
-            items.append(data[start:at].decode("utf-8", "replace"))
-        else:
-            at = skip(data, at, end, key & 7)
-    return items
-
-
-def _inline(reader: MessageReader) -> Merge:
-    def merge(out: Object, data: bytes, at: int, end: int) -> bool:
-        out |= reader.read(data, at, end)
-        return False  # its place says so already
-
-    return merge
-
-
-def _packed(name: str, scalar: str) -> Merge:
-    def merge(out: Object, data: bytes, at: int, end: int) -> bool:
-        items = out.setdefault(name, [])
-        while at < end:
-            value, at = read_number(scalar, data, at)
-            items.append(value)
-        return False
-
-    return merge
-
-
-def _entry(name: str, values: MessageReader | _Plain | None, zero: Callable[[], Any]) -> Merge:
-    """Read one entry of a map: a message with the key as field 1 and the value as field 2."""
-    key_tag, value_tag = 1 << 3 | BYTES, 2 << 3 | BYTES
-
-    def merge(out: Object, data: bytes, at: int, end: int) -> bool:
-        key, value = "", None
-        while at < end:
-            tag, start = data[at], at + 2
-            at = start + data[at + 1]
-            if tag not in (key_tag, value_tag) or at - start >= 0x80 or at > end:
-                tag, at = read_varint(data, start - 2)
-                if tag & 7 != BYTES:
-                    at = skip(data, at, end, tag & 7)
-                    continue
-                start, at = read_length(data, at, end)
-            if tag == key_tag:
-                key = data[start:at].decode("utf-8", "replace")
-            elif tag == value_tag:
-                value = data[start:at].decode("utf-8", "replace") if values is None else values.read(data, start, at)
-        if value is None:
-            value = zero()
-        entries = out.setdefault(name, {})
-        is_out_of_order = bool(entries) and key < next(reversed(entries))  # Go writes them in order
-        entries[key] = value
-        return is_out_of_order
-
-    return merge

@@ -53,6 +53,7 @@ class MessageWriter:
         self._writers = writers
         self._shape = schema.shape
         self._zeros: list[bytes] | None = None
+        self._empty = b""
         self._members: dict[str, _Member] = {}
         self._embedded: list[tuple[int, Part]] = []
         self.write: Writer = _once(self._write) if schema.templated else self._write
@@ -62,6 +63,8 @@ class MessageWriter:
         obj = _unshaped(self._shape, value) if self._shape else value or {}
         if self._zeros is None:
             self._compile()
+        if not obj and not self._embedded:
+            return self._empty
         out, members = self._zeros.copy(), self._members  # type: ignore[union-attr]  # compiled above
         for name, item in obj.items():
             if item is not None and (found := members.get(name)) is not None:
@@ -88,7 +91,7 @@ class MessageWriter:
             self._members[field.json_name] = _Member(place, None if field.scalar == "string" else write, head)
             is_left_out = field.ptr or isinstance(field, List | Map) or field.scalar == "bytes"
             zeros.append(b"" if is_left_out else _framed(write, head, None))
-        self._zeros = zeros
+        self._zeros, self._empty = zeros, b"".join(zeros)
 
     def _of(self, field: Struct) -> MessageWriter:
         schema = field.schema()
