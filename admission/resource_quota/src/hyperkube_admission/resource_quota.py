@@ -70,7 +70,7 @@ class ResourceQuota(Plugin):
 
     def is_idle(self, request: AdmissionRequest) -> bool:
         """Tell whether there is no quota to charge."""
-        return not request.namespace or not self._quotas.list(request.namespace)
+        return not request.namespace or not len(self._quotas) or not self._quotas.list(request.namespace)
 
     @hookimpl
     def admission_validate(self, request: AdmissionRequest) -> None:

@@ -38,20 +38,24 @@ class _Index:
 
 
 class ObjectCache:
-    """Objects by namespace and name, with indexes; thread-safe."""
+    """Objects by namespace and name, with indexes; thread-safe.
+
+    Attributes:
+        held: the objects by ``NAMESPACE/NAME``, to be read only.
+    """
 
     def __init__(self, *, detect_mutations: bool = False) -> None:
         self._lock = threading.Lock()
-        self._objects: dict[str, Object] = {}
+        self.held: dict[str, Object] = {}
         self._indexes: dict[str, _Index] = {"namespace": _Index(lambda obj: (namespace_of(obj),))}
         self._digests: dict[str, bytes] | None = {} if detect_mutations else None
 
     def __len__(self) -> int:
-        return len(self._objects)
+        return len(self.held)
 
     def get(self, namespace: str, name: str) -> Object | None:
         """Return the object or None."""
-        return self._objects.get(f"{namespace}/{name}")
+        return self.held.get(f"{namespace}/{name}")
 
     def list(self, namespace: str = "") -> Objects:
         """Return the objects of one namespace, or all."""
@@ -60,7 +64,7 @@ class ObjectCache:
     def snapshot(self) -> Objects:
         """Return all objects."""
         with self._lock:
-            return [*self._objects.values()]
+            return [*self.held.values()]
 
     def add_index(self, name: str, function: IndexFunction) -> None:
         """Keep an index from now on; the same name again is ignored when the function is the same."""
@@ -71,7 +75,7 @@ class ObjectCache:
             if known is not None:
                 raise ValueError(f"index {name!r} exists with another function")
             index = self._indexes[name] = _Index(function)
-            for key, obj in self._objects.items():
+            for key, obj in self.held.items():
                 index.put(key, None, obj)
 
     def by_index(self, name: str, value: str) -> Objects:
@@ -83,8 +87,8 @@ class ObjectCache:
         """Hold `obj`; return the object that it replaces."""
         key = f"{namespace_of(obj)}/{name_of(obj)}"
         with self._lock:
-            old = self._objects.get(key)
-            self._objects[key] = obj
+            old = self.held.get(key)
+            self.held[key] = obj
             for index in self._indexes.values():
                 index.put(key, old, obj)
             if self._digests is not None:
@@ -95,7 +99,7 @@ class ObjectCache:
         """Let go of an object; return what was held."""
         key = f"{namespace}/{name}"
         with self._lock:
-            old = self._objects.pop(key, None)
+            old = self.held.pop(key, None)
             if old is not None:
                 for index in self._indexes.values():
                     index.put(key, old, None)
@@ -111,8 +115,8 @@ class ObjectCache:
         """
         with self._lock:
             for key, digest in (self._digests or {}).items():
-                if _digest(self._objects[key]) != digest:
-                    raise CacheMutated(f"cached object {key!r} was changed in place: {self._objects[key]!r}")
+                if _digest(self.held[key]) != digest:
+                    raise CacheMutated(f"cached object {key!r} was changed in place: {self.held[key]!r}")
 
 
 def _digest(obj: Object) -> bytes:

@@ -99,11 +99,11 @@ class Informer:
 
     def __len__(self) -> int:
         """Return how many objects the cache holds."""
-        return len(self._cache)
+        return len(self._cache.held)
 
     def get(self, namespace: str, name: str) -> Object | None:
         """Return a cached object, or None; the namespace is empty for cluster-scoped ones."""
-        return self._cache.get(namespace, name)
+        return self._cache.held.get(f"{namespace}/{name}")
 
     def list(self, namespace: str = "") -> Objects:
         """Return the cached objects of one namespace, or all."""

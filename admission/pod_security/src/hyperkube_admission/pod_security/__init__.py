@@ -85,6 +85,9 @@ class PodSecurity(Plugin):
     """Holds every written pod against the policy of its namespace, and every namespace against the known policies."""
 
     may_block = False
+    handles = frozenset(
+        {"namespaces", *(f"pods/{part}" for part in _LOOKED_AT if part), *(name for _group, name in TEMPLATE_RESOURCES)}
+    )
 
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)

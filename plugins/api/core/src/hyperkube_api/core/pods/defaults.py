@@ -14,8 +14,8 @@ from hyperkube.machinery.objects import Object
 from hyperkube.machinery.recent import TEMPLATE_MAX, TEMPLATES, Recent
 
 POD_LEVEL = ("cpu", "memory")
-_complete: Recent[bytes, bool] = Recent(TEMPLATES)
-"""The latest specifications in which nothing was missing."""
+_completed: Recent[bytes, bytes] = Recent(TEMPLATES)
+"""The latest specifications and what became of them, both as JSON: most pods are made from few templates."""
 
 
 def default_pod(pod: Object) -> None:
@@ -24,10 +24,15 @@ def default_pod(pod: Object) -> None:
     if not isinstance(spec, dict):
         return
     key = _key(spec)
-    if key is None or _complete.get(key) is None:
+    known = _completed.get(key) if key is not None else None
+    if known is None:
         _default_spec(spec)
-        if key is not None and orjson.dumps(spec) == key:
-            _complete.keep(key, True)
+        if key is not None:
+            _completed.keep(key, orjson.dumps(spec))
+    elif known != key:
+        completed = orjson.loads(known)
+        spec.clear()
+        spec.update(completed)
 
 
 def _key(spec: Object) -> bytes | None:

@@ -29,11 +29,29 @@ _MEMORY = "hyperkube.explain"
 _PLACES_MAX = 4096
 
 
-class _Steps(NamedTuple):
-    """The hooks that are called for one resource or subresource, in order, and the same with their times taken."""
+class _Step(NamedTuple):
+    """A hook in the chain.
 
-    mutators: tuple[Hook, ...]
-    validators: tuple[Hook, ...]
+    Attributes:
+        call: calls the hook, elsewhere while it may wait.
+        is_idle: tells whether it need not be called; None if it always has to.
+        hook: the hook itself, for the name of its plugin.
+    """
+
+    call: Hook
+    is_idle: Callable[[AdmissionRequest], bool] | None
+    hook: Hook
+
+    def unless_idle(self, *, request: AdmissionRequest) -> object:
+        """Call the hook if it has anything to do."""
+        return None if self.is_idle is not None and self.is_idle(request) else self.call(request=request)
+
+
+class _Steps(NamedTuple):
+    """What is called for one resource or subresource, in order, and the same with their times taken."""
+
+    mutators: tuple[_Step, ...]
+    validators: tuple[_Step, ...]
     measured: _Steps | None = None
 
 
@@ -133,37 +151,44 @@ class AdmissionChain:
         if len(self._compiled) >= _PLACES_MAX:  # names of custom resources come and go
             self._compiled.clear()
         name = "/".join(part for part in place if part)
-        mutators = tuple(step for step in self._mutators if _handles(step, name))
-        validators = tuple(step for step in self._validators if _handles(step, name))
+        mutators = tuple(step for step in self._mutators if _handles(step.hook, name))
+        validators = tuple(step for step in self._validators if _handles(step.hook, name))
         steps = self._compiled[place] = _Steps(mutators, validators, self._measured(mutators, validators))
         return steps
 
-    def _measured(self, mutators: Sequence[Hook], validators: Sequence[Hook]) -> _Steps | None:
+    def _measured(self, mutators: Sequence[_Step], validators: Sequence[_Step]) -> _Steps | None:
         if self._times is None:
             return None
-        admit, validate = ([(plugin_of(step), step) for step in steps] for steps in (mutators, validators))
-        return _Steps(self._times.around(admit, ADMIT), self._times.around(validate, VALIDATE))
+        times = self._times
 
-    def _run(self, steps: Sequence[Hook], request: AdmissionRequest) -> None:
-        step: Hook | None = None
+        def around(steps: Sequence[_Step], kind: str) -> tuple[_Step, ...]:
+            """Return steps that measure their call, and that of a plugin which is idle as well."""
+            calls = times.around([(plugin_of(step.hook), step.unless_idle) for step in steps], kind)
+            return tuple(_Step(call, None, step.hook) for call, step in zip(calls, steps, strict=True))
+
+        return _Steps(around(mutators, ADMIT), around(validators, VALIDATE))
+
+    def _run(self, steps: Sequence[_Step], request: AdmissionRequest) -> None:
+        hook: Hook | None = None
         try:
-            for step in steps:
-                step(request=request)
+            for call, is_idle, hook in steps:  # noqa: B007  named when it refuses
+                if is_idle is None or not is_idle(request):
+                    call(request=request)
         except ApiError as error:
-            shown = self._refused(error, request, plugin_of(step))
+            shown = self._refused(error, request, plugin_of(hook))
             if shown is error:
                 raise
             raise shown from error
 
-    def _run_watched(self, steps: Sequence[Hook], request: AdmissionRequest) -> None:
+    def _run_watched(self, steps: Sequence[_Step], request: AdmissionRequest) -> None:
         """Run the mutators; take the object's JSON after each, and the time."""
         told: list[Step] = request.memory.setdefault(_MEMORY, [])
         monotonic, dumps = self._monotonic, orjson.dumps
         plugin, before, began = "", dumps(request.object), monotonic()
         try:
             for step in steps:
-                plugin = plugin_of(step)
-                step(request=request)
+                plugin = plugin_of(step.hook)
+                step.unless_idle(request=request)
                 ended = monotonic()
                 after = dumps(request.object)
                 if after != before:
@@ -187,36 +212,28 @@ class AdmissionChain:
         return shown
 
 
-class _Sometimes:
-    """A hook that is not called while its plugin is idle, and called elsewhere while it may wait.
+class _MayWait:
+    """A hook that is called elsewhere while it may wait: so requests that share the thread do not wait with it."""
 
-    So requests that share the thread do not wait with it.
-    """
+    __slots__ = ("_hook", "_turns", "_waits_for")
 
-    __slots__ = ("__qualname__", "__self__", "_hook", "_is_idle", "_turns", "_waits_for")
-
-    def __init__(self, hook: Hook, turns: Turns | None) -> None:
-        self.__self__ = plugin = getattr(hook, "__self__", None)
-        self.__qualname__ = getattr(hook, "__qualname__", "unknown")
+    def __init__(self, hook: Hook, turns: Turns) -> None:
+        plugin = getattr(hook, "__self__", None)
         self._hook = hook
-        self._turns = turns if may_block(hook) else None
-        self._is_idle = plugin.is_idle if isinstance(plugin, IdleAtTimes) else None
+        self._turns = turns
         self._waits_for = plugin.waits_for if isinstance(plugin, WaitsAtTimes) else None
 
     def __call__(self, *, request: AdmissionRequest) -> object:
         """Call the hook."""
-        if self._is_idle is not None and self._is_idle(request):
-            return None
-        if self._turns is None or not self._turns.is_here():
-            return self._hook(request=request)
-        if self._waits_for is not None and not self._waits_for(request):
+        if not self._turns.is_here() or (self._waits_for is not None and not self._waits_for(request)):
             return self._hook(request=request)
         return self._turns.elsewhere(partial(self._hook, request=request))
 
 
-def _step(hook: Hook, turns: Turns | None) -> Hook:
-    is_plain = (turns is None or not may_block(hook)) and not isinstance(getattr(hook, "__self__", None), IdleAtTimes)
-    return hook if is_plain else _Sometimes(hook, turns)
+def _step(hook: Hook, turns: Turns | None) -> _Step:
+    plugin = getattr(hook, "__self__", None)
+    call = hook if turns is None or not may_block(hook) else _MayWait(hook, turns)
+    return _Step(call, plugin.is_idle if isinstance(plugin, IdleAtTimes) else None, hook)
 
 
 def _handles(hook: Hook, name: str) -> bool:

@@ -70,13 +70,11 @@ class PluginTimes:
 
 
 class _Measured:
-    """A hook whose calls are measured; for who asks it is of the same plugin."""
+    """A hook whose calls are measured."""
 
-    __slots__ = ("__qualname__", "__self__", "_hook", "_kind", "_name", "_times")
+    __slots__ = ("_hook", "_kind", "_name", "_times")
 
     def __init__(self, times: PluginTimes, name: str, hook: Hook, kind: str) -> None:
-        self.__self__ = getattr(hook, "__self__", None)
-        self.__qualname__ = getattr(hook, "__qualname__", "unknown")
         self._times = times
         self._name = name
         self._hook = hook

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from urllib.parse import unquote_plus
 
 from hyperkube_lib.serving.exchange import HttpRequest
@@ -21,6 +22,9 @@ _VERBS = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH
 _MANY = frozenset({"list", "watch", "deletecollection"})
 _SPECIAL_VERBS = frozenset({"proxy", "watch"})
 _OF_THE_NAMESPACE = frozenset({"status", "finalize"})
+
+_LONGEST_PATH = 512
+"""Characters of a path whose words are remembered: most are asked for again, collections with each creation."""
 
 LONGEST_SELECTOR = 16 * 1024
 """Characters of a selector that is read before the request is authorized."""
@@ -38,7 +42,7 @@ def flag(query: Query, name: str) -> bool:
 
 @dataclass(slots=True, kw_only=True)
 class RequestInfo:
-    """The request in the words of authorization.
+    """The request in the words of authorization; shared by requests to the same path, so it stays as `parse` made it.
 
     Attributes:
         is_resource: whether the path lies below ``/api/VERSION`` or ``/apis/GROUP/VERSION``.
@@ -93,20 +97,19 @@ class RequestInfo:
 def parse(method: str, path: str, query: Query) -> RequestInfo:
     """Return what the request asks for."""
     parts = path.strip("/").split("/") if path.strip("/") else []
-    plain = RequestInfo(path=path, verb=method.lower())
     if len(parts) < 3 or parts[0] not in {"api", "apis"}:
-        return plain
+        return RequestInfo(path=path, verb=method.lower())
     info = RequestInfo(path=path, verb="", prefix=parts[0])
     rest = parts[1:]
     if info.prefix == "apis":
         if len(rest) < 3:
-            return plain
+            return RequestInfo(path=path, verb=method.lower())
         info.group, rest = rest[0], rest[1:]
     info.is_resource = True
     info.version, rest = rest[0], rest[1:]
     if rest[0] in _SPECIAL_VERBS:
         if len(rest) < 2:
-            return plain
+            return RequestInfo(path=path, verb=method.lower())
         info.verb, info.special, rest = rest[0], True, rest[1:]
     else:
         info.verb = _VERBS.get(method, "")
@@ -118,8 +121,14 @@ def parse(method: str, path: str, query: Query) -> RequestInfo:
 def read_info(request: HttpRequest) -> RequestInfo:
     """Return what method and path ask for, read once for all who look at the request; its query is not looked at."""
     if not isinstance(request.read, RequestInfo):
-        request.read = parse(request.method, request.path, {})
+        read = _read if len(request.path) <= _LONGEST_PATH else _read.__wrapped__
+        request.read = read(request.method, request.path)
     return request.read
+
+
+@lru_cache(maxsize=1024)
+def _read(method: str, path: str) -> RequestInfo:
+    return parse(method, path, {})
 
 
 def watch_flag(query_string: str) -> Query:

@@ -62,19 +62,24 @@ def field_validation_errors(mode: str) -> list[FieldError]:
     return []
 
 
+_META_V1 = f"{META_GROUP}/v1"
+
+
 def create_options(request: ApiRequest, kind: str) -> Object:
     """Return the Create-, Update- or PatchOptions of a request as an object.
 
     Raises:
         Invalid: an option has a wrong value.
     """
+    if not request.query:
+        return {"kind": kind, "apiVersion": _META_V1}
     dry_run = list(request.query.get("dryRun") or [])
     manager, mode = request.param("fieldManager"), request.param("fieldValidation")
     if not (dry_run or manager or mode):
-        return {"kind": kind, "apiVersion": f"{META_GROUP}/v1"}
+        return {"kind": kind, "apiVersion": _META_V1}
     errors = manager_errors(manager) + dry_run_errors(dry_run) + field_validation_errors(mode)
     refuse(kind, errors)
-    options: Object = {"kind": kind, "apiVersion": f"{META_GROUP}/v1"}
+    options: Object = {"kind": kind, "apiVersion": _META_V1}
     if dry_run:
         options["dryRun"] = dry_run
     if manager:

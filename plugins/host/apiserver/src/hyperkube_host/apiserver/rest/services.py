@@ -101,6 +101,7 @@ class Services:
 
     def call(self, request: ApiRequest, target: Target, *, body: Object | None = None, verb: str = "") -> Call:
         """Return the request as strategies and handlers see it."""
+        query = request.query
         return Call(
             user=request.user,
             verb=verb or request.info.verb,
@@ -109,9 +110,9 @@ class Services:
             name=target.name,
             subresource=target.sub.name if target.sub is not None else "",
             body=body,
-            dry_run=is_dry_run(request),
-            field_manager=request.param("fieldManager"),
-            query={name: values[0] for name, values in request.query.items() if values},
+            dry_run=is_dry_run(request) if query else False,
+            field_manager=request.param("fieldManager") if query else "",
+            query={name: values[0] for name, values in query.items() if values} if query else {},
             objects=self.objects,
             clock=self.clock,
             authorizer=self.authorizer,

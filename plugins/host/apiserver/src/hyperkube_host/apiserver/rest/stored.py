@@ -12,6 +12,9 @@ from hyperkube.machinery.errors import StorageReadError
 from hyperkube.machinery.objects import Object
 from hyperkube.storage.store import KeyValue, Store
 
+_HEAD = ["kind", "apiVersion", "metadata"]
+"""How objects begin in the store."""
+
 
 @dataclass(frozen=True, slots=True)
 class Current:
@@ -83,6 +86,8 @@ def _with_version(meta: Object, revision: int) -> Object:
 def encode(served: ServedResource, obj: Object) -> bytes:
     """Return the value to store for an object: in the storage version, without its resourceVersion."""
     stored = served.to_storage(obj)
+    if "resourceVersion" not in stored["metadata"] and [*stored][:3] == _HEAD:  # of a new object
+        return orjson.dumps(stored)
     meta = {name: value for name, value in stored["metadata"].items() if name != "resourceVersion"}
     head = {"kind": stored["kind"], "apiVersion": stored["apiVersion"], "metadata": meta}
     return orjson.dumps(head | {name: value for name, value in stored.items() if name not in head})

@@ -196,6 +196,34 @@ class BodyDecoder:
         also: Sequence[GroupVersionKind] = (),
     ) -> Object:
         """Return a parsed document as an object of `kind`; see `decode`."""
+        value, api_version = document.value, kind.api_version
+        if value.__class__ is dict and value.get("kind") == kind.kind and value.get("apiVersion") == api_version:
+            actual = kind
+        else:
+            actual = self._checked_kind(request, document, kind, codec, also)
+        mode = validation_mode(request)
+        try:
+            obj, strict = document.decode(codec, report=mode != "Ignore")  # type: ignore[arg-type]  # same two methods
+        except DecodeError as error:
+            raise _cannot(actual, kind, str(error)) from error
+        if strict:
+            if mode == "Strict":
+                raise _cannot(actual, kind, f"strict decoding error: {', '.join(strict)}")
+            for text in as_warnings(strict):
+                request.warn(text)
+        obj["kind"], obj["apiVersion"] = actual.kind, api_version
+        codec.default(obj)
+        return obj
+
+    def _checked_kind(
+        self,
+        request: ApiRequest,
+        document: Document,
+        kind: GroupVersionKind,
+        codec: Codec,
+        also: Sequence[GroupVersionKind],
+    ) -> GroupVersionKind:
+        """Return the kind of a document that does not plainly say `kind`, or refuse it as another one."""
         actual = self._actual_kind(request, document, kind)
         if request.body and not isinstance(codec, CompiledSchema):
             _insist_on_kind(request, document, kind)
@@ -210,18 +238,7 @@ class BodyDecoder:
         elif actual != kind:
             pair = f"({actual.version}.{actual.kind}) to ({internal_package(kind.group)}.{kind.kind})"
             raise _cannot(actual, kind, f"converting {pair}: unknown conversion")
-        mode = validation_mode(request)
-        try:
-            obj, strict = document.decode(codec, report=mode != "Ignore")  # type: ignore[arg-type]  # same two methods
-        except DecodeError as error:
-            raise _cannot(actual, kind, str(error)) from error
-        if strict and mode == "Strict":
-            raise _cannot(actual, kind, f"strict decoding error: {', '.join(strict)}")
-        for text in as_warnings(strict):
-            request.warn(text)
-        obj["kind"], obj["apiVersion"] = actual.kind, kind.api_version
-        codec.default(obj)
-        return obj
+        return actual
 
     def _is_known(self, actual: GroupVersionKind, kind: GroupVersionKind) -> bool:
         """Tell whether the scheme of the kind that is wanted has the actual one."""
