@@ -19,6 +19,7 @@ from hyperkube.hookspecs.stored_objects import Items, Objects
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.groups import GroupVersionKind, GroupVersionResource
+from hyperkube.machinery.names import dns1123_subdomain
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.users import UserInfo
 
@@ -125,8 +126,6 @@ class Strategy:
 
     def validate_name(self, name: str, *, prefix: bool) -> list[str]:
         """Return what is wrong with a name (`prefix`: a generateName); DNS-1123 subdomain unless overridden."""
-        from hyperkube.machinery.names import dns1123_subdomain
-
         return dns1123_subdomain(name.rstrip("-") + "a" if prefix and name.endswith("-") else name)
 
     def validate_object_name(self, obj: Object, name: str, *, prefix: bool) -> list[str]:

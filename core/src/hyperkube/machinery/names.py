@@ -270,7 +270,7 @@ def config_map_key(value: str) -> list[str]:
     errors = [max_length_error(SUBDOMAIN_MAX)] if _size(value) > SUBDOMAIN_MAX else []
     if not _compiled(_CONFIG_KEY).fullmatch(value):
         errors.append(regex_error(_CONFIG_KEY_TEXT, _CONFIG_KEY, "key.name", "KEY_NAME", "key-name"))
-    return errors + _directory_change(value)
+    return errors + _directory_change(value) if value.startswith(".") else errors
 
 
 def _directory_change(value: str) -> list[str]:

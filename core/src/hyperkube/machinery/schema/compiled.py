@@ -79,15 +79,15 @@ class CompiledSchema:
             DecodeError: a value has the wrong type.
         """
         given = obj["metadata"]
-        obj["metadata"] = {name: given[name] for name in self._metadata_order if name in given}
+        obj["metadata"] = {name: given[name] for name in sorted(given, key=self._metadata_places.__getitem__)}
         canonical: Object = self._around_metadata(obj, [])
         return canonical
 
     @cached_property
-    def _metadata_order(self) -> tuple[str, ...]:
+    def _metadata_places(self) -> dict[str, int]:
         metadata = members(self.schema)["metadata"]
         assert isinstance(metadata, Struct)  # noqa: S101 -- of all kinds
-        return tuple(members(metadata.schema()))
+        return {name: place for place, name in enumerate(members(metadata.schema()))}
 
     @cached_property
     def _around_metadata(self) -> Converter:

@@ -38,7 +38,7 @@ _NEVER_OWNED = (
 _STRIPPED = field_sets.from_paths(
     [("apiVersion",), ("kind",), ("metadata",), *(("metadata", name) for name in _NEVER_OWNED)]
 )
-_created: Recent[tuple[TypeInfo | None, str, str, str, bytes], Owned] = Recent(TEMPLATES)
+_created: Recent[tuple[TypeInfo | None, str, str, str, bytes], Object] = Recent(TEMPLATES)
 
 
 class ManagedFieldsError(ValueError):
@@ -162,20 +162,24 @@ def encode(managed: Managed) -> list[Object]:
     """Write a ``managedFields`` list in Kubernetes' order: operation, time, manager, version, subresource."""
     entries = []
     for owner, owned in sorted(managed.items(), key=_order) if len(managed) > 1 else managed.items():
-        entry: Object = {
-            "manager": owner.manager,
-            "operation": owner.operation,
-            "apiVersion": owned.api_version,
-            "time": owned.time,
-            "fieldsType": "FieldsV1",
-            "fieldsV1": owned.wire(),
-            "subresource": owner.subresource,
-        }
-        for name in ("manager", "time", "subresource"):
-            if not entry[name]:
-                del entry[name]
-        entries.append(entry)
+        entries.append(_entry(owner, owned.api_version, owned.time, owned.wire()))
     return entries
+
+
+def _entry(owner: Owner, api_version: str, time: str | None, wire: Object) -> Object:
+    entry: Object = {
+        "manager": owner.manager,
+        "operation": owner.operation,
+        "apiVersion": api_version,
+        "time": time,
+        "fieldsType": "FieldsV1",
+        "fieldsV1": wire,
+        "subresource": owner.subresource,
+    }
+    for name in ("manager", "time", "subresource"):
+        if not entry[name]:
+            del entry[name]
+    return entry
 
 
 def _seconds(owned: Owned) -> float:
@@ -241,17 +245,17 @@ def track_update(scope: FieldScope, live: Object | None, new: Object, manager: s
     whose fields were not tracked from its creation.
     """
     stored = metadata(live).get("managedFields") if live is not None else None
-    requested = metadata(new).get("managedFields")
-    managed = _starting_point(stored, requested, is_subresource=bool(scope.subresource))
     new_meta = new.setdefault("metadata", {})
-    new_meta.pop("managedFields", None)
+    requested = new_meta.pop("managedFields", None)
+    managed = _starting_point(stored, requested, is_subresource=bool(scope.subresource)) if requested or stored else {}
     if not managed and live is not None:
         return
     try:
         if live is None and not managed:
-            managed = _of_creation(scope, new, manager, now)
-        else:
-            managed = updated(scope, live if live is not None else scope.zero(), new, managed, manager, now)
+            if entry := _entry_of_creation(scope, new, manager, now):
+                new_meta["managedFields"] = [entry]
+            return
+        managed = updated(scope, live if live is not None else scope.zero(), new, managed, manager, now)
     except NoElement:  # lists that have no elements to own: keep what was known rather than lose it
         if stored:
             new_meta["managedFields"] = stored
@@ -259,25 +263,27 @@ def track_update(scope: FieldScope, live: Object | None, new: Object, manager: s
     set_managed(new, managed)
 
 
-def _of_creation(scope: FieldScope, new: Object, manager: str, now: datetime) -> Managed:
-    """Return the one owner of a new object; objects made from one template, names apart, share their fields.
+def _entry_of_creation(scope: FieldScope, new: Object, manager: str, now: datetime) -> Object | None:
+    """Return the entry of the one owner of a new object, None if it owns nothing.
+
+    Objects made from one template, names apart, share their fields.
 
     Raises:
         NoElement: a list whose items cannot be told apart.
     """
-    meta = {name: value for name, value in metadata(new).items() if name not in _NEVER_OWNED}
+    meta = {name: value for name, value in new["metadata"].items() if name not in _NEVER_OWNED}
     text = orjson.dumps({**new, "metadata": meta})
-    if len(text) > TEMPLATE_MAX:
-        return updated(scope, scope.zero(), new, {}, manager, now)
     key = (scope.info, scope.api_version, scope.subresource, scope.ignored_text or repr(scope.ignored), text)
-    owned = _created.get(key)
-    if owned is None:
+    wire = _created.get(key)
+    if wire is None:
         managed = updated(scope, scope.zero(), new, {}, manager, now)
         if not managed:
-            return managed
-        (made,) = managed.values()
-        owned = _created.keep(key, replace(made, read=(made.fields, made.wire())))
-    return {scope.owner(manager, UPDATE): Owned(owned.fields, owned.api_version, format_time(now), owned.read)}
+            return None
+        (entry,) = encode(managed)
+        if len(text) <= TEMPLATE_MAX:
+            _created.keep(key, entry["fieldsV1"])
+        return entry
+    return _entry(scope.owner(manager, UPDATE), scope.api_version, format_time(now), wire)
 
 
 def _starting_point(stored: Any, requested: Any, *, is_subresource: bool) -> Managed:

@@ -31,13 +31,16 @@ def validate_config_map(obj: Object) -> list[FieldError]:
     data: Mapping[str, str] = obj.get("data") or {}
     binary: Mapping[str, str] = obj.get("binaryData") or {}
     errors: list[FieldError] = []
+    total = 0
     for key in sorted(data):
-        errors += by_rule(_DATA.key(key), key, names.config_map_key)
+        if texts := names.config_map_key(key):  # paths are written for errors alone
+            errors += [invalid(_DATA.key(key), key, text) for text in texts]
         if key in binary:
             errors.append(invalid(_DATA.key(key), key, "duplicate of key present in binaryData"))
+        total += len(data[key].encode())
     for key in sorted(binary):
         errors += by_rule(_BINARY.key(key), key, names.config_map_key)
-    total = sum(len(value.encode()) for value in data.values()) + sum(decoded_size(value) for value in binary.values())
+        total += decoded_size(binary[key])
     if total > MAX_BYTES:
         errors.append(too_long(_WHOLE, MAX_BYTES))
     return errors

@@ -34,31 +34,40 @@ def internal_kind(kind: GroupKind, strategy: Strategy) -> GroupKind:
 
 def validate_create(obj: Object, *, namespaced: bool, strategy: Strategy) -> list[FieldError]:
     """Return what is wrong with the metadata of a new object; its name was generated already."""
-    return [
-        *_validate_name(obj, strategy),
-        *_validate_namespace(obj["metadata"].get("namespace") or "", namespaced=namespaced),
-        *_validate_common(obj["metadata"], _validate_maps_and_owners(obj["metadata"]), plain=strategy.plain_finalizers),
-    ]
+    meta = obj["metadata"]
+    errors = _validate_name(obj, strategy)
+    errors += _validate_namespace(meta.get("namespace") or "", namespaced=namespaced)
+    return errors + _validate_common(meta, _validate_maps_and_owners(meta), plain=strategy.plain_finalizers)
 
 
 def _validate_name(obj: Object, strategy: Strategy) -> list[FieldError]:
     errors: list[FieldError] = []
-    generated, name = obj["metadata"].get("generateName"), obj["metadata"].get("name")
-    if generated:
+    meta = obj["metadata"]
+    name = meta.get("name")
+    if generated := meta.get("generateName"):
         path = _METADATA.child("generateName")
         texts = strategy.validate_object_name(obj, generated, prefix=True)
         errors += [invalid(path, generated, text) for text in texts]
     if not name:
         return [*errors, required(_NAME, "name or generateName is required")]
-    return errors + [invalid(_NAME, name, text) for text in strategy.validate_object_name(obj, name, prefix=False)]
+    if texts := strategy.validate_object_name(obj, name, prefix=False):
+        errors += [invalid(_NAME, name, text) for text in texts]
+    return errors
 
 
 def _validate_namespace(namespace: str, *, namespaced: bool) -> list[FieldError]:
     if not namespaced:
         return [forbidden(_NAMESPACE, "not allowed on this type")] if namespace else []
+    if len(namespace) <= names.LABEL_MAX and _is_namespace(namespace):
+        return []
     if not namespace:
         return [required(_NAMESPACE)]
     return [invalid(_NAMESPACE, namespace, text) for text in names.dns1123_label(namespace)]
+
+
+@lru_cache(maxsize=1024)
+def _is_namespace(name: str) -> bool:
+    return not names.dns1123_label(name)
 
 
 def _validate_common(meta: Object, maps_and_owners: list[FieldError], *, plain: bool) -> list[FieldError]:

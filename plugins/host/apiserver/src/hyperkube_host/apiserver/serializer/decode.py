@@ -197,7 +197,8 @@ class BodyDecoder:
     ) -> Object:
         """Return a parsed document as an object of `kind`; see `decode`."""
         value, api_version = document.value, kind.api_version
-        if value.__class__ is dict and value.get("kind") == kind.kind and value.get("apiVersion") == api_version:
+        named = (value.get("kind"), value.get("apiVersion")) if value.__class__ is dict else None
+        if named == (kind.kind, api_version) or (named == (None, None) and isinstance(codec, CompiledSchema)):
             actual = kind
         else:
             actual = self._checked_kind(request, document, kind, codec, also)

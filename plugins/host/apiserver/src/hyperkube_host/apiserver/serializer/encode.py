@@ -102,6 +102,8 @@ class Encoder:
         """
         if isinstance(result, RawResult):
             return result.answer
+        if wanted is negotiation.PLAIN and isinstance(result, ObjectResult):
+            return self._single(request, result, wanted)
         if wanted.media_type == PROTOBUF and result.served is not None and result.served.custom:
             wanted = negotiation.negotiate_custom(request.headers.get("accept", ""), transforms=True)
         if wanted.kind == "Table" and result.served is not None and result.served.is_virtual:
@@ -119,7 +121,7 @@ class Encoder:
                 body = self._of_cached(request, served, result.cached, wanted)
                 if body:
                     return ok(body, status=result.status, media_type=wanted.media_type)
-            if wanted == negotiation.PLAIN and result.body:
+            if result.body and (wanted is negotiation.PLAIN or wanted == negotiation.PLAIN):
                 return ok(result.body, status=result.status)
         obj = result.obj
         if obj is None and result.cached is not None and served is not None:
