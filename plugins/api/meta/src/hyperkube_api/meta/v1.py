@@ -205,7 +205,7 @@ class ListOptions(KubeObject, published=False):
     shardSelector = f.String(15, omitempty=True, gate="ShardedListAndWatch")
 
 
-class ManagedFieldsEntry(KubeSchema):
+class ManagedFieldsEntry(KubeSchema, templated=True):
     """The fields that one manager owns."""
 
     manager = f.String(1, omitempty=True)

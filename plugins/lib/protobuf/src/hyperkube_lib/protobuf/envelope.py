@@ -15,6 +15,7 @@ MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
 MAGIC = b"k8s\x00"
 _HEAD, _RAW = MAGIC + tag(1, BYTES), tag(2, BYTES)
 _TAIL = delimited(3, b"") + delimited(4, b"")
+_TAIL_SIZE = len(_TAIL)
 _SIZE_AT = len(_HEAD)
 """Where the length of the TypeMeta stands."""
 _LONGEST_HEAD = 256
@@ -53,7 +54,7 @@ def open_envelope(body: bytes) -> Envelope:
             size < 0x80 and body[end : end + 1] == _RAW
         ):  # as clients write it: a short head, the message, two empty strings
             start, stop = read_length(body, end + 1, len(body))
-            if len(body) - stop == len(_TAIL) and body.endswith(_TAIL) and body.startswith(_HEAD):
+            if len(body) - stop == _TAIL_SIZE and body.endswith(_TAIL) and body.startswith(_HEAD):
                 return Envelope(*_type_meta(body[_SIZE_AT + 1 : end]), body[start:stop])
         fields = read_numbers(body[len(MAGIC) :])
         head = fields.get(1, b"")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, Protocol
 
 from hyperkube_lib.protobuf.wire import BYTES, read_length, read_varint, skip
@@ -17,10 +18,7 @@ Merge = Callable[[Object, bytes, int, int], bool]
 """Reads the bytes between two offsets into an object; tells whether what it adds to is out of order now."""
 
 LONGEST_REMEMBERED = 64
-"""Bytes of a scalar that is remembered: quantities and names may have any length."""
-
-_SHORTEST_ENTRY = 4
-"""Bytes of an entry with two empty texts."""
+"""Bytes of a scalar, or an entry of a map, that is remembered: quantities and names may have any length."""
 
 _KEY, _VALUE = 1 << 3 | BYTES, 2 << 3 | BYTES
 """Tags of an entry of a map."""
@@ -97,10 +95,12 @@ def entry(name: str, values: Reads | None, zero: Callable[[], Any]) -> Merge:
     """Return what reads one entry of a map; `values` is None for texts, `zero` makes a value that did not come."""
 
     def merge(out: Object, data: bytes, at: int, end: int) -> bool:
-        pair = _two_texts(data, at, end) if values is None and end - at >= _SHORTEST_ENTRY else None
-        key, value = pair or _entry(data, at, end, values)
-        if value is None:
-            value = zero()
+        if values is None and end - at <= LONGEST_REMEMBERED:
+            key, value = _two_texts(data[at:end])
+        else:
+            key, value = _entry(data, at, end, values)
+            if value is None:
+                value = zero()
         entries = out.setdefault(name, {})
         is_out_of_order = bool(entries) and key < next(reversed(entries))  # Go writes them in order
         entries[key] = value
@@ -109,16 +109,11 @@ def entry(name: str, values: Reads | None, zero: Callable[[], Any]) -> Merge:
     return merge
 
 
-def _two_texts(data: bytes, at: int, end: int) -> tuple[str, str] | None:
-    """Read an entry of two short texts, as most are; None if it is another one."""
-    size = data[at + 1]
-    middle = at + 2 + size
-    if data[at] != _KEY or size >= 0x80 or middle + 1 >= end or data[middle] != _VALUE:
-        return None
-    size = data[middle + 1]
-    if size >= 0x80 or middle + 2 + size != end:
-        return None
-    return data[at + 2 : middle].decode("utf-8", "replace"), data[middle + 2 : end].decode("utf-8", "replace")
+@lru_cache(maxsize=4096)
+def _two_texts(message: bytes) -> tuple[str, str]:
+    """Read a short entry of two texts: labels and selectors, which many objects share."""
+    key, value = _entry(message, 0, len(message), None)
+    return key, value or ""
 
 
 def _entry(data: bytes, at: int, end: int, values: Reads | None) -> tuple[str, Any]:

@@ -72,8 +72,9 @@ class MessageWriter:
                 body = item.encode() if write is None else write(item)  # most members are strings: no call for them
                 if head:
                     size = len(body)
-                    body = head + (ONE_BYTE[size] if size < 0x80 else varint(size)) + body
-                out[place] = body
+                    out[place] = head + (ONE_BYTE[size] if size < 0x80 else varint(size)) + body
+                else:
+                    out[place] = body
         for place, part in self._embedded:
             out[place] = part(obj)
         return b"".join(out)
@@ -184,15 +185,27 @@ def _repeated(head: bytes, write: Writer, items: Any) -> bytes:
 def _map(head: bytes, write: Writer, items: Any) -> bytes:
     out: list[bytes] = []
     for name, item in sorted(items.items()):
-        key, value = name.encode(), item.encode() if item.__class__ is str and write is _text else write(item)
-        size, length = len(key), len(value)
-        entry = b"".join((
-            _KEY, ONE_BYTE[size] if size < 0x80 else varint(size), key,
-            _VALUE, ONE_BYTE[length] if length < 0x80 else varint(length), value,
-        ))  # fmt: skip
-        size = len(entry)
-        out += (head, ONE_BYTE[size] if size < 0x80 else varint(size), entry)
+        if item.__class__ is str and write is _text:
+            made = _text_entry if len(name) + len(item) <= _LONGEST_REMEMBERED else _text_entry.__wrapped__
+            out += (head, made(name, item))
+        else:
+            out += (head, _entry(name, write(item)))
     return b"".join(out)
 
+
+@lru_cache(maxsize=4096)
+def _text_entry(name: str, item: str) -> bytes:
+    """Write an entry of two texts with its length: labels and selectors, which many objects share."""
+    return _entry(name, item.encode())
+
+
+def _entry(name: str, value: bytes) -> bytes:
+    key = name.encode()
+    entry = b"".join((_KEY, varint(len(key)), key, _VALUE, varint(len(value)), value))
+    return varint(len(entry)) + entry
+
+
+_LONGEST_REMEMBERED = 64
+"""Characters of an entry of a map that is remembered."""
 
 _KEY, _VALUE = tag(1, BYTES), tag(2, BYTES)

@@ -49,8 +49,10 @@ def read_length(data: bytes, at: int, end: int) -> tuple[int, int]:
     Raises:
         WireError: it would end after `end`.
     """
-    if at < end and data[at] < 0x80:
+    if at + 1 < end and data[at] < 0x80:
         length, at = data[at], at + 1
+    elif at + 1 < end and data[at + 1] < 0x80:
+        length, at = data[at] - 0x80 + (data[at + 1] << 7), at + 2
     else:
         length, at = read_varint(data, at)
     if at + length > end:
