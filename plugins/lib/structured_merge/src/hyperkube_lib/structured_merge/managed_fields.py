@@ -213,7 +213,9 @@ def without_managed(obj: Object) -> Object:
     """Return the object without ``managedFields``, sharing all the rest with it."""
     if "managedFields" not in metadata(obj):
         return obj
-    return {**obj, "metadata": {name: value for name, value in obj["metadata"].items() if name != "managedFields"}}
+    meta = obj["metadata"].copy()
+    del meta["managedFields"]
+    return {**obj, "metadata": meta}
 
 
 def strip(fields: FieldSet) -> FieldSet:
@@ -344,7 +346,8 @@ def disowned(scope: FieldScope, old: Object, new: Object, managed: Managed) -> t
             if changed:
                 fields = field_sets.difference(fields, changed)
         if fields:
-            result[owner] = owned if fields is owned.fields else replace(owned, fields=fields)
+            is_whole = fields is owned.fields
+            result[owner] = owned if is_whole else Owned(fields, owned.api_version, owned.time, owned.read)
     return result, own
 
 

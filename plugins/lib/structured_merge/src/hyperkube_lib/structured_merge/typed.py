@@ -153,10 +153,12 @@ def _compare_below(left: Any, right: Any, info: TypeInfo | None, path: Path, res
         return True
     old = left if isinstance(left, dict) else {}
     new = right if isinstance(right, dict) else {}
-    for name in old | new:
-        before, after = old.get(name, MISSING), new.get(name, MISSING)
-        if before is MISSING or after is MISSING or before != after:
+    for name, after in new.items():
+        before = old.get(name, MISSING)
+        if before != after:
             _compare(before, after, info.field(name) if info is not None else None, (*path, f"f:{name}"), result)
+    for name in old.keys() - new.keys():
+        _compare(old[name], MISSING, info.field(name) if info is not None else None, (*path, f"f:{name}"), result)
     return True
 
 

@@ -269,6 +269,8 @@ class ServedResource:
 
     def as_stored(self, obj: Object) -> Object:
         """Return an object with null for its empty lists, where it has null after it was stored."""
+        if not self._nil_lists or b"[]" not in orjson.dumps(obj):
+            return obj
         return with_nil_lists(obj, self._nil_lists)
 
     def codec_of(self, sub: Subresource) -> Codec:

@@ -125,6 +125,15 @@ def _attempt(services: Services, write: Change, current: Current) -> ObjectResul
     return result
 
 
+def _is_changed(new: Object, old: Object) -> bool:
+    """Tell whether more than metadata differs."""
+    for name, value in new.items():
+        before = old.get(name)
+        if value is not before and name != "metadata" and value != before:
+            return True
+    return new.keys() != old.keys()
+
+
 def check_version(write: Change, new: Object, old: Object) -> None:
     """Compare the resourceVersion and uid that a client expects with what is stored.
 
@@ -164,7 +173,8 @@ def _strategy(target: Target) -> Strategy:
 def _prepare(target: Target, call: Call, new: Object, old: Object, known: KnownMetadata) -> Object:
     """Return the new object in canonical form with everything that the server decides."""
     served, strategy = target.served, target.served.strategy
-    served.default(new)
+    if not known.holds(new["metadata"]) or _is_changed(new, old):  # else there is nothing new to fill in since it was
+        served.default(new)
     if target.sub is None:
         if strategy.status_subresource:
             _restore(new, old, "status")

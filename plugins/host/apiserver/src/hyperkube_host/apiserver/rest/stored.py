@@ -72,15 +72,11 @@ def _is_outdated(served: ServedResource, obj: Object) -> bool:
 
 
 def _with_version(meta: Object, revision: int) -> Object:
-    """Return metadata with a resourceVersion, where canonical objects have it: behind the uid."""
-    versioned: Object = {}
-    for name, value in meta.items():
-        if name != "resourceVersion":
-            versioned[name] = value
-        if name == "uid":
-            versioned["resourceVersion"] = str(revision)
-    versioned["resourceVersion"] = str(revision)
-    return versioned
+    """Return metadata, which is given up, with a resourceVersion where canonical objects have it: behind the uid."""
+    meta.pop("resourceVersion", None)
+    members = [*meta.items()]
+    members.insert([*meta].index("uid") + 1 if "uid" in meta else len(meta), ("resourceVersion", str(revision)))
+    return dict(members)
 
 
 def encode(served: ServedResource, obj: Object) -> bytes:
