@@ -28,7 +28,7 @@ class TimeError(ValueError):
 
 def format_time(moment: datetime) -> str:
     """Write a ``metav1.Time``: whole seconds, UTC."""
-    return f"{moment.astimezone(UTC).isoformat()[:_SECONDS]}Z"
+    return f"{(moment if moment.tzinfo is UTC else moment.astimezone(UTC)).isoformat()[:_SECONDS]}Z"
 
 
 def format_micro_time(moment: datetime) -> str:

@@ -70,6 +70,7 @@ class Turns:
         self._steps = self._steps_before = 0
         # Of the thread alone:
         self._hub: greenlet | None = None
+        self._getcurrent: Callable[[], greenlet]
         self._idle: list[greenlet] = []
         self._paused: list[greenlet] = []
         self._away = 0
@@ -150,6 +151,7 @@ class Turns:
     def _run(self) -> None:
         from greenlet import getcurrent
 
+        self._getcurrent = getcurrent
         self._hub = getcurrent()
         self._ident = threading.get_ident()
         self._store.queue_writes(self._pause)
@@ -217,11 +219,14 @@ class Turns:
             self._go_on(item)
 
     def _begin(self, call: Callable[[], None]) -> None:
-        from greenlet import greenlet
-
-        turn = self._idle.pop() if self._idle else greenlet(self._live, self._hub)
+        turn = self._idle.pop() if self._idle else self._new_turn()
         self._steps += 1
         turn.switch(call)
+
+    def _new_turn(self) -> greenlet:
+        from greenlet import greenlet
+
+        return greenlet(self._live, self._hub)
 
     def _go_on(self, turn: greenlet) -> None:
         self._steps += 1
@@ -242,9 +247,7 @@ class Turns:
 
     def _pause(self) -> None:
         """Go on after the next commit; called by the store, on a turn."""
-        from greenlet import getcurrent
-
-        self._paused.append(getcurrent())
+        self._paused.append(self._getcurrent())
         self._leave()
 
     def _leave(self) -> Callable[[], None] | None:
