@@ -129,13 +129,13 @@ def counted(asked, server):
 @pytest.mark.parametrize(
     ("make", "budget"),
     [
-        pytest.param(create_config_map, 345, id="create a ConfigMap"),
-        pytest.param(create_pod, 550, id="create a pod"),
-        pytest.param(patch_label, 605, id="patch a label"),
-        pytest.param(put_status, 590, id="put a status"),
-        pytest.param(in_protobuf(create_config_map), 370, id="create a ConfigMap in protobuf"),
-        pytest.param(in_protobuf(create_pod), 580, id="create a pod in protobuf"),
-        pytest.param(in_protobuf(put_status), 620, id="put a status in protobuf"),
+        pytest.param(create_config_map, 283, id="create a ConfigMap"),
+        pytest.param(create_pod, 472, id="create a pod"),
+        pytest.param(patch_label, 535, id="patch a label"),
+        pytest.param(put_status, 525, id="put a status"),
+        pytest.param(in_protobuf(create_config_map), 308, id="create a ConfigMap in protobuf"),
+        pytest.param(in_protobuf(create_pod), 494, id="create a pod in protobuf"),
+        pytest.param(in_protobuf(put_status), 549, id="put a status in protobuf"),
         pytest.param(lambda: GET, 20, id="get a pod"),
     ],
 )
