@@ -1,9 +1,10 @@
 """Run the stages of ``./dev test``: what computes beside what waits, so that two cores are never idle.
 
 A stage is a task of ``./dev``. The stages of a lane run one after another; some lanes run side by side, the longest
-first, and the next begins when one of them has ended. While the servers that tests talk to are installed, what needs
-none is checked. What a stage prints is shown when it has ended, whole. Tests that fail are run once more when nothing
-else runs: those that pass then are named, but fail nothing, since other stages had made them wait.
+first, and the next begins when one of them has ended. What only computes gives way to what waits for answers, and so
+fills what that leaves of the cores. While the servers that tests talk to are installed, what needs none is checked. What
+a stage prints is shown when it has ended, whole. Tests that fail are run once more when nothing else runs: those that
+pass then are named, but fail nothing, since other stages had made them wait.
 """
 
 from __future__ import annotations
@@ -29,16 +30,19 @@ FIRST: tuple[tuple[str, ...], ...] = (
 LANES: tuple[tuple[str, ...], ...] = (
     ("integration",),
     ("containers", "golden-node", "golden-proxy"),  # wait mostly, and use names that the machine has once
-    ("unit-plugins",),
     ("faults",),  # waits for half of its time, and for what was killed
+    ("unit-plugins",),
+    ("unit-core",),
     ("security",),
     ("conformance",),
     ("solo",),
-    ("unit-core",),
 )
-"""Those that only compute end the run: they leave no core idle, and a load makes none of them fail."""
-AT_ONCE = 4
+AT_ONCE = 5
 """How many lanes run side by side: three of the first wait for half of their time."""
+COMPUTING = frozenset({"unit-plugins", "unit-core"})
+"""The tasks that only compute: a load makes none of them fail, so they take what the others leave."""
+NICENESS = 5
+"""A third of a busy core remains theirs."""
 TESTS = frozenset(
     {"unit-core", "unit-plugins", "house", "security", "integration", "containers", "conformance"}
     | {"golden-node", "golden-proxy", "faults"}
@@ -80,8 +84,10 @@ class Runner:
         """Run a stage to its end."""
         began = time.monotonic()
         with tempfile.TemporaryFile() as output:
+            task, *words = stage.split()
+            gives_way = ["nice", "-n", str(NICENESS)] if task in COMPUTING else []
             process = subprocess.Popen(
-                ["./dev", *stage.split(), *more],
+                [*gives_way, "./dev", task, *words, *more],
                 cwd=self._root, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
             )  # fmt: skip
             _, status, usage = os.wait4(process.pid, 0)

@@ -63,6 +63,13 @@ def test_the_next_lane_begins_when_one_has_ended(tasks):
     assert (sorted(order[:-1]), order[-1]) == (sorted([*long, "short"]), "late")
 
 
+def test_what_only_computes_gives_way_to_the_others(tasks, tmp_path):
+    tasks([("unit-core",), ("faults",)], **{"unit-core": "nice > computes", "faults": "nice > talks"})
+
+    computes, talks = (int((tmp_path / name).read_text()) for name in ("computes", "talks"))
+    assert computes > talks
+
+
 AGAIN = "-n0 --last-failed --last-failed-no-failures=none"
 
 

@@ -138,7 +138,7 @@ class LegacyApiContract(ApiContract):
             assert not spec.served
             assert spec.deprecated.startswith(f"{spec.kind.api_version} {spec.kind.kind} is deprecated in v1.")
 
-    @settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(deadline=None, suppress_health_check=list(HealthCheck))
     @given(data=st.data())
     def test_what_was_stored_once_stays_as_it_is(self, data: DataObject) -> None:
         spec = data.draw(st.sampled_from(self.specs()))
