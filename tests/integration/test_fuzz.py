@@ -35,7 +35,7 @@ from hyperkube.machinery.clock import SystemClock
 from hyperkube.storage.memory import MemoryStore
 from hyperkube.storage.store import prefix_end
 
-CASES = int(os.environ.get("HYPERKUBE_FUZZ_CASES", "600"))
+CASES = int(os.environ.get("HYPERKUBE_FUZZ_CASES", "300"))
 QUIET = settings(
     derandomize=CASES <= 600,
     database=None,

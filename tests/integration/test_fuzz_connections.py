@@ -26,7 +26,7 @@ from hostile_client import HUNG, LONGEST_WAIT, Hostile
 from hypothesis import HealthCheck, Phase, given, settings
 
 FEW = 40
-CASES = max(FEW, int(os.environ.get("HYPERKUBE_FUZZ_CASES", "600")) // 30)
+CASES = max(FEW, int(os.environ.get("HYPERKUBE_FUZZ_CASES", "300")) // 30)
 FAILED = re.compile(rb"Internal error occurred: [A-Z][a-zA-Z]*(?:Error|Exception)\b")
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300 + 30 * CASES)]

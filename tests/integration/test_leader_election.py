@@ -120,7 +120,10 @@ def bound(server, pods):
 
 
 def test_the_other_takes_over_when_the_leader_is_killed(folder, server, kubeconfig):
-    own = ("--use-service-account-credentials", "--node-monitor-grace-period=1h")  # nobody sends the node's heartbeats
+    own = (
+        "--use-service-account-credentials", "--node-monitor-grace-period=1h",  # nothing sends the node's heartbeats
+        "--controllers=deployment,replicaset,nodelifecycle,serviceaccount",
+    )  # fmt: skip
     token = kubeconfig("kcm-token")
     managers = [Candidate(folder, "kube-controller-manager", f"kcm-{n}", token, *own) for n in (1, 2)]
     schedulers = [Candidate(folder, "kube-scheduler", f"sched-{n}", kubeconfig("sched-token")) for n in (1, 2)]

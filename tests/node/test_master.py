@@ -57,7 +57,7 @@ def wait_for_master(place, kubelet):
             "jsonpath={.status.conditions[?(@.type=='Ready')].status}", check=False,
         )  # fmt: skip
 
-    eventually(is_up, 90, why="the node 127.0.0.1 is Ready")
+    eventually(is_up, 180, why="the node 127.0.0.1 is Ready")
     kubectl(place, "wait", "--for=condition=Ready", "pod/k8s-master-127.0.0.1", "--timeout=60s")
     path = "{range .status.containerStatuses[?(@.ready==true)]}{.name} {end}"
     return sorted(kubectl(place, "get", "pod", "k8s-master-127.0.0.1", "-o", f"jsonpath={path}").split())

@@ -28,7 +28,7 @@ from hyperkube.kinds.resources import (
 )
 from hyperkube.plugin.loader import installed
 
-CLUSTERS = int(os.environ.get("HYPERKUBE_CLUSTERS", "100"))
+CLUSTERS = int(os.environ.get("HYPERKUBE_CLUSTERS", "50"))
 DRIVER, EBS = "csi.example.com", "attachable-volumes-aws-ebs"
 COUNT = 6
 AVOID = "scheduler.alpha.kubernetes.io/preferAvoidPods"

@@ -22,7 +22,7 @@ from hyperkube.hookspecs.base import PluginContext
 from hyperkube.kinds.resources import REPLICA_SETS, REPLICATION_CONTROLLERS, SERVICES, STATEFUL_SETS
 from hyperkube.plugin.loader import installed
 
-CLUSTERS = int(os.environ.get("HYPERKUBE_CLUSTERS", "100"))
+CLUSTERS = int(os.environ.get("HYPERKUBE_CLUSTERS", "50"))
 SELECTORS = ({"app": "a"}, {"app": "b"}, {"app": "a", "tier": "x"}, {"tier": "y"})
 KINDS = (REPLICATION_CONTROLLERS, REPLICA_SETS, STATEFUL_SETS)
 PREFERENCES = [{"label": label, "presence": presence, "weight": weight} for label, presence, weight in plain.LIKES]

@@ -20,7 +20,7 @@ from hyperkube.client.fake import FakeClient
 from hyperkube.client.informer import InformerFactory
 from hyperkube.machinery.clock import FakeClock
 
-SEQUENCES = int(os.environ.get("HYPERKUBE_CLUSTERS", "100"))
+SEQUENCES = int(os.environ.get("HYPERKUBE_CLUSTERS", "50"))
 EVENTS = 40
 
 

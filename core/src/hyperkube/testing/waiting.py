@@ -37,4 +37,4 @@ def eventually(look: Callable[[], Found], seconds: float = SECONDS, *, why: str 
         if now >= began + seconds:
             raise AssertionError(f"not within {seconds:.0f} s: {why or look}")
         # Looking may cost a process (kubectl), and it takes from the others the time that they need to make it so.
-        clock.sleep(min(max(_PAUSE, 2 * (now - before), (now - began) / 20), _LONGEST_PAUSE))
+        clock.sleep(min(max(_PAUSE, 4 * (now - before), (now - began) / 10), _LONGEST_PAUSE))
