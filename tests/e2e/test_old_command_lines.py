@@ -8,20 +8,23 @@ from __future__ import annotations
 import json
 
 import pytest
-from own_network import missing, run_script
+from own_network import SECONDS, missing, run_script
 
 HELLO = """
 export KUBECONFIG=/dev/null
 kubectl() { command kubectl --server=http://127.0.0.1:8080 "$@"; }
 until kubectl get node 127.0.0.1; do sleep 1; done
 sed s/8080/9090/ examples/hello.yaml | kubectl apply -f -
-kubectl rollout status deployment/hello --timeout=90s
-curl -sS --retry 20 --retry-connrefused "http://$(kubectl get service hello -o jsonpath='{.spec.clusterIP}'):9090/"
+kubectl rollout status deployment/hello --timeout=180s
+curl -sS --retry 90 --retry-delay 1 --retry-all-errors "http://$(kubectl get service hello -o jsonpath='{.spec.clusterIP}'):9090/"
 kubectl logs deployment/hello
 kubectl exec deployment/hello -- env
 kubectl get pods --all-namespaces
 """
-"""The example on another port than the API server's, which listens on all addresses of the machine, pods' too."""
+"""The example on another port than the API server's, which listens on all addresses of the machine, pods' too.
+
+The proxy hears of the Service after the rollout, and takes a connection before a pod is behind it.
+"""
 API_SERVER = (
     "/hyperkube apiserver --service-cluster-ip-range=10.0.0.1/24 --insecure-bind-address=127.0.0.1"
     " --etcd-servers=http://127.0.0.1:4001 --cluster-name=kubernetes --v=2"
@@ -49,6 +52,8 @@ kube-scheduler --master=http://127.0.0.1:8080 &
 kubelet --api-servers=http://127.0.0.1:8080 --hostname-override=127.0.0.1 --root-dir={root}/kubelet &
 kube-proxy --master=http://127.0.0.1:8080 &
 """
+
+pytestmark = pytest.mark.timeout(SECONDS + 30)
 
 
 @pytest.fixture

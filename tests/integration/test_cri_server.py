@@ -13,6 +13,8 @@ from hyperkube_runtime.remote.runtime import connect
 from hyperkube_testing.node_contracts.runtime import RuntimeContract
 
 from hyperkube.machinery.clock import SystemClock
+from hyperkube.machinery.errors import UsageError
+from hyperkube.testing.waiting import eventually
 
 PAUSE, BUSYBOX = "registry.k8s.io/pause:3.10.1", "busybox:1"
 
@@ -42,7 +44,16 @@ class BehindCri(RuntimeContract):
         server = CriServer(runtime, endpoint, SystemClock())
         server.start()
         self.servers.append((server, runtime))
-        return connect(CriClient(endpoint), endpoint)
+        return eventually(lambda: self.connected(endpoint), why="the server of CRI answers")
+
+    def connected(self, endpoint):
+        """Return the runtime behind a socket; None if gRPC gave the connection up, as it does on a busy machine."""
+        client = CriClient(endpoint)
+        try:
+            return connect(client, endpoint)
+        except UsageError:
+            client.close()
+            return None
 
 
 class TestDocker(BehindCri):

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+import runpy
+
 import pytest
 from stages import AT_ONCE, run_all
+from workspace import ROOT
 
 DEV = """#!/bin/sh
 echo "$*" >> order
@@ -68,6 +72,15 @@ def test_what_only_computes_gives_way_to_the_others(tasks, tmp_path):
 
     computes, talks = (int((tmp_path / name).read_text()) for name in ("computes", "talks"))
     assert computes > talks
+
+
+def test_files_that_ask_for_the_shared_cluster_are_shared_out_together():
+    shared = runpy.run_path(str(ROOT / "tests" / "conftest.py"))["SHARED"]
+    texts = {path.name: path.read_text() for path in (ROOT / "tests" / "e2e").glob("test_*.py")}
+
+    asks = re.compile(r"^(def test_\w+|@pytest\.fixture.*\ndef \w+)\([^)]*\b(up|room)\b", re.MULTILINE)
+    own = re.compile(r"^def room\((?![^)]*\bup\b)", re.MULTILINE)
+    assert {name for name, text in texts.items() if asks.search(text) and not own.search(text)} == {*shared}
 
 
 AGAIN = "-n0 --last-failed --last-failed-no-failures=none"
