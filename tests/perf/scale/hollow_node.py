@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from contextlib import suppress
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +27,8 @@ LEASE_SECONDS = 40
 RENEW_SECONDS = LEASE_SECONDS / 4
 REPORT_SECONDS = 300.0
 JITTER = 0.04
+RETRY_SECONDS = 1.0
+_GONE = {404, 409}
 CLUSTER_WATCHES = (
     "/api/v1/services",
     "/apis/node.k8s.io/v1/runtimeclasses",
@@ -123,13 +125,21 @@ class HollowNode:
                     self._ending.add(uid)
                     if task := self._pods.pop(uid, None):
                         task.cancel()
-                    self._pods[uid] = asyncio.create_task(self._safely(self._end(pod)))
+                    self._pods[uid] = asyncio.create_task(self._retrying(self._end, pod))
             elif uid not in self._pods:
-                self._pods[uid] = asyncio.create_task(self._safely(self._start(pod)))
+                self._pods[uid] = asyncio.create_task(self._retrying(self._start, pod))
 
-    async def _safely(self, step: Any) -> None:
-        with suppress(Refused, aiohttp.ClientError):  # counted by the client
-            await step
+    async def _retrying(self, step: Callable[[Any], Awaitable[None]], pod: Any) -> None:
+        """Take a step of a pod until it succeeds, as the kubelet's pod workers do, or the pod is gone."""
+        while True:
+            try:
+                return await step(pod)
+            except Refused as refused:
+                if refused.status in _GONE:
+                    return None
+            except aiohttp.ClientError:
+                pass
+            await asyncio.sleep(RETRY_SECONDS * (1 + random.random()))
 
     async def _start(self, pod: Any) -> None:
         namespace = pod["metadata"]["namespace"]
