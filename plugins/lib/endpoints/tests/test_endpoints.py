@@ -1,4 +1,4 @@
-"""Ports by name, and names below headless services."""
+"""Which pods stand behind a service, ports by name, and names below headless services."""
 
 import pytest
 from hyperkube_lib.endpoints import (
@@ -7,9 +7,16 @@ from hyperkube_lib.endpoints import (
     has_address,
     hostname_of,
     pod_changed,
+    pods_of,
     port_number,
+    watch_services,
     with_trigger_time,
 )
+
+from hyperkube.client.fake import FakeClient
+from hyperkube.client.informer import InformerFactory
+from hyperkube.client.reconcile import ReconcileLoop
+from hyperkube.kinds.resources import PODS, SERVICES
 
 POD = {
     "metadata": {"name": "p", "labels": {"a": "b"}},
@@ -131,3 +138,74 @@ def test_without_a_new_trigger_time_the_annotation_goes():
 
     assert annotated["metadata"]["annotations"] == {"endpoints.kubernetes.io/last-change-trigger-time": T1}
     assert "annotations" not in with_trigger_time(annotated, "")["metadata"]
+
+
+def in_shop(name, labels):
+    return {"metadata": {"name": name, "namespace": "shop", "labels": labels}}
+
+
+def selecting(name, selector, namespace="shop"):
+    return {"metadata": {"name": name, "namespace": namespace}, "spec": {"selector": selector}}
+
+
+class Watched:
+    """Services and pods in informers that are refreshed by hand, and the loop that hears of them."""
+
+    def __init__(self, *objects):
+        self.client = FakeClient()
+        informers = InformerFactory(self.client)
+        self.services, self.pods = informers.informer(SERVICES), informers.informer(PODS)
+        self.looked_at = []
+        self.loop = ReconcileLoop("endpoint", self.looked_at.append, clock=self.client.clock)
+        watch_services(self.loop, self.services, self.pods)
+        for service in objects:
+            self.client.create(SERVICES, service, service["metadata"]["namespace"])
+        self.refresh()
+
+    def refresh(self):
+        self.services.refresh()
+        self.pods.refresh()
+        self.looked_at.clear()
+        self.loop.drain()
+        return sorted(self.looked_at)
+
+
+def test_a_pod_brings_the_services_all_of_whose_labels_it_has():
+    watched = Watched(
+        selecting("web", {"app": "web"}),
+        selecting("canary", {"app": "web", "track": "canary"}),
+        selecting("other", {"app": "other"}),
+        selecting("by-hand", {}),
+        selecting("web", {"app": "web"}, namespace="elsewhere"),
+    )
+
+    watched.client.create(PODS, in_shop("p", {"app": "web", "track": "stable"}), "shop")
+
+    assert watched.refresh() == ["shop/web"]
+    assert [pod["metadata"]["name"] for pod in pods_of(selecting("web", {"app": "web"}), watched.pods)] == ["p"]
+    assert pods_of(selecting("canary", {"app": "web", "track": "canary"}), watched.pods) == []
+    assert pods_of(selecting("by-hand", {}), watched.pods) == []
+
+
+def test_a_pod_that_is_labelled_anew_brings_the_service_it_leaves_and_the_one_it_joins():
+    watched = Watched(*(selecting(name, {"app": name}) for name in ("web", "db", "other")))
+    created = watched.client.create(PODS, in_shop("p", {"app": "web"}), "shop")
+    watched.refresh()
+
+    watched.client.update(PODS, {**created, "metadata": {**created["metadata"], "labels": {"app": "db"}}}, "shop")
+
+    assert watched.refresh() == ["shop/db", "shop/web"]
+    assert pods_of(selecting("web", {"app": "web"}), watched.pods) == []
+
+
+def test_a_service_that_selects_anew_is_found_by_its_new_labels():
+    watched = Watched(selecting("web", {"app": "old"}))
+    service = watched.client.get(SERVICES, "web", "shop")
+    watched.client.update(SERVICES, {**service, "spec": {"selector": {"app": "new"}}}, "shop")
+    watched.refresh()
+
+    watched.client.create(PODS, in_shop("p", {"app": "new"}), "shop")
+    watched.client.create(PODS, in_shop("q", {"app": "old"}), "shop")
+
+    assert watched.refresh() == ["shop/web"]
+    assert [pod["metadata"]["name"] for pod in pods_of(selecting("web", {"app": "new"}), watched.pods)] == ["p"]

@@ -225,7 +225,7 @@ class Endpoint(Plugin):
         elif endpoints.is_managed(service):
             if present is not None and self._stale.get(key) == resource_version_of(present):
                 raise NotYet(f"endpoints {key!r} have been changed already and are not seen yet")
-            pods = endpoints.pods_of(service, self._pods.list(namespace))
+            pods = endpoints.pods_of(service, self._pods)
             self._write(service, decide(service, pods, present, self._trigger_times.compute(key, service, pods)))
 
     def _write(self, service: Object, actions: Sequence[Action]) -> None:

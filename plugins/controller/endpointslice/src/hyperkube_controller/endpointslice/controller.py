@@ -134,7 +134,7 @@ class Endpointslice(Plugin):
         self._metrics.synced("success")
 
     def _reconcile(self, key: str, service: Object) -> None:
-        pods = endpoints.pods_of(service, self._pods.list(namespace_of(service)))
+        pods = endpoints.pods_of(service, self._pods)
         trigger_time = self._trigger_times.compute(key, service, pods)
         slices = self._own.of(key)
         plans = plan_slices(Observed(service, pods, lambda node: self._nodes.get("", node), slices, self._limit))

@@ -12,7 +12,6 @@ from typing import Any
 from hyperkube.client.informer import Informer
 from hyperkube.client.reconcile import ReconcileLoop
 from hyperkube.kinds.pods import is_ready, is_sidecar, is_terminal, phase, spec_of, status_of
-from hyperkube.machinery.labels import selector_from_map
 from hyperkube.machinery.objects import Object, is_being_deleted, key_of, labels_of, name_of, namespace_of, uid_of
 
 HEADLESS = "service.kubernetes.io/headless"
@@ -38,10 +37,34 @@ def publishes_not_ready(service: Object) -> bool:
     return bool((service.get("spec") or {}).get("publishNotReadyAddresses"))
 
 
-def pods_of(service: Object, pods: Iterable[Object]) -> list[Object]:
-    """Return the pods of the service's namespace that it selects."""
-    selector = selector_from_map(selector_of(service))
-    return [pod for pod in pods if selector.matches(labels_of(pod))]
+_BY_LABEL = "label"
+
+
+def _labels(pod: Object) -> list[str]:
+    """Index a pod by its namespace and each of its labels."""
+    namespace = namespace_of(pod)
+    return [_in_index(namespace, label) for label in labels_of(pod).items()]
+
+
+def _selected_label(service: Object) -> list[str]:
+    """Index a service by its namespace and one label of its selector, which each of its pods has."""
+    selector = selector_of(service)
+    return [_in_index(namespace_of(service), min(selector.items()))] if selector else []
+
+
+def _in_index(namespace: str, label: tuple[str, str]) -> str:
+    return f"{namespace}/{label[0]}={label[1]}"
+
+
+def pods_of(service: Object, pods: Informer) -> list[Object]:
+    """Return the pods of the service's namespace that it selects; `watch_services` has indexed them."""
+    wanted = selector_of(service).items()
+    return [
+        pod
+        for label in _selected_label(service)
+        for pod in pods.by_index(_BY_LABEL, label)
+        if wanted <= labels_of(pod).items()
+    ]
 
 
 def has_address(pod: Object, service: Object, *, terminating: bool) -> bool:
@@ -139,12 +162,17 @@ def pod_changed(old: Object, new: Object) -> bool:
 
 
 def watch_services(loop: ReconcileLoop, services: Informer, pods: Informer, *, batch_period: float = 0.0) -> None:
-    """Enqueue a service when it changes, and `batch_period` seconds after a pod did that it selects or has selected."""
+    """Enqueue a service when it changes, and `batch_period` seconds after a pod did that it selects or has selected.
+
+    Services and pods are found by index: each start of a pod is a handful of events, and each of them asks.
+    """
+    pods.add_index(_BY_LABEL, _labels)
+    services.add_index(_BY_LABEL, _selected_label)
 
     def keys(pod: Object) -> set[str]:
         labels = labels_of(pod).items()
-        found = services.list(namespace_of(pod))
-        return {key_of(service) for service in found if (of := selector_of(service)) and of.items() <= labels}
+        found = (service for label in _labels(pod) for service in services.by_index(_BY_LABEL, label))
+        return {key_of(service) for service in found if selector_of(service).items() <= labels}
 
     def enqueue(found: Iterable[str]) -> None:
         for key in found:
@@ -154,9 +182,10 @@ def watch_services(loop: ReconcileLoop, services: Informer, pods: Informer, *, b
                 loop.queue.add(key)
 
     def changed(old: Object, new: Object) -> None:
+        relabeled = labels_of(old) != labels_of(new)
         if pod_changed(old, new):
-            enqueue(keys(new) | keys(old))
-        elif labels_of(old) != labels_of(new):
+            enqueue(keys(new) | keys(old) if relabeled else keys(new))
+        elif relabeled:
             # A service that selects the pod before and after lists it as it did.
             enqueue(keys(new) ^ keys(old))
 
