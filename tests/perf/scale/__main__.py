@@ -66,16 +66,16 @@ class Bench:
         watched = observers.INFORMERS * self.load.informers
         background += [asyncio.create_task(observers.drain(api, path)) for path in watched]
         try:
-            await self._phase("nodes", self._nodes(api))
+            await self._phase(looking, "nodes", self._nodes(api))
             await shapes.create_namespaces(api, names)
             background.append(asyncio.create_task(observers.probe(api, watcher, names)))
             background.append(asyncio.create_task(observers.operate(api, names[0])))
             if self.load.pods:
-                await self._phase("density", self._density(api, watcher))
-            await self._phase("rest", asyncio.sleep(self.load.rest))
+                await self._phase(looking, "density", self._density(api, watcher))
+            await self._phase(looking, "rest", asyncio.sleep(self.load.rest))
             if self.load.churn:
-                await self._phase("churn", self._churn(api, watcher, names))
-                await self._phase("afterwards", asyncio.sleep(min(self.load.rest, 30.0)))
+                await self._phase(looking, "churn", self._churn(api, watcher, names))
+                await self._phase(looking, "afterwards", asyncio.sleep(min(self.load.rest, 30.0)))
         finally:
             for task in (*background, looking):
                 task.cancel()
@@ -85,12 +85,18 @@ class Bench:
         if failures:
             raise RuntimeError("; ".join(failures))
 
-    async def _phase(self, name: str, work: Any) -> None:
+    async def _phase(self, looking: asyncio.Task[None], name: str, work: Any) -> None:
         measured = await asyncio.to_thread(pace)
         print(f"{name} (pace {measured:.3f} CPU s) …", flush=True)
         begin = time.monotonic()
         gc.collect()
-        await work
+        working = asyncio.ensure_future(work)
+        # A server that ends is noticed by those who look at it: without it the work would never be done.
+        await asyncio.wait({working, looking}, return_when=asyncio.FIRST_COMPLETED)
+        if looking.done():
+            working.cancel()
+            looking.result()
+        await working
         phase = report.Phase(name, begin, time.monotonic(), measured)
         self.phases.append(phase)
         stored = self.cluster.stored_bytes() / report.MEBIBYTE

@@ -41,6 +41,8 @@ def usage(pid: int) -> Usage:
         OSError: it has ended.
     """
     fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    if fields[0] == "Z":
+        raise ProcessLookupError(pid)
     resident = int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * _PAGE
     descriptors = sum(1 for _ in Path(f"/proc/{pid}/fd").iterdir())
     return Usage(time.monotonic(), (int(fields[11]) + int(fields[12])) / _TICKS, resident, int(fields[17]), descriptors)
