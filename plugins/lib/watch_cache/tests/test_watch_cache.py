@@ -408,6 +408,18 @@ class TestWatching:
 
         assert (first_burst, not_yet_empty, drained, len(rung)) == (1, 1, 3, 2)
 
+    def test_a_reader_gets_no_more_bytes_at_once_than_it_asks_for_and_one_record(self):
+        cluster = Cluster(MemoryStore())
+        for name in "abc":
+            cluster.put(name)
+        watch = cluster.pods.watch()
+        cluster.put("d")
+        cluster.put("e")
+
+        parts = [[record.object.name for record in watch.drain(size=1)] for _ in range(6)]
+
+        assert parts == [["a"], ["b"], ["c"], ["d"], ["e"], []]
+
     def test_many_writers_and_a_late_watcher_agree(self, cluster):
         def write(worker):
             for number in range(30):

@@ -7,6 +7,7 @@ drains.
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -192,18 +193,22 @@ class CacheWatch:
         self._buffer.append(record)
         self._notify_reader()
 
-    def drain(self, most: int = 1000) -> list[CacheEvent]:
+    def drain(self, most: int = 1000, *, size: int = sys.maxsize) -> list[CacheEvent]:
         """Return up to `most` records in order; the reader is notified again only after an empty answer.
 
         So a reader drains until it gets nothing, then waits to be notified.
+
+        Args:
+            most: records.
+            size: bytes of their objects after which no other record is added.
         """
-        records = self._pop(most)
+        records = self._pop(most, size)
         if not records:
             self._armed = True
             # A record that came after the buffer was found empty, and before it was armed, notified no reader: look
             # again. One that comes after this look does.
             if self._buffer:
-                records = self._pop(most)
+                records = self._pop(most, size)
         return records
 
     def bookmark(self) -> CacheEvent | None:
@@ -248,17 +253,20 @@ class CacheWatch:
         elif self._notify is not None:
             self._notify(self)
 
-    def _pop(self, most: int) -> list[CacheEvent]:
+    def _pop(self, most: int, size: int) -> list[CacheEvent]:
         records: list[CacheEvent] = []
         if self._initial is not None:
             for record in self._initial:
                 records.append(record)
-                if len(records) >= most:
+                size -= len(record.object.body) if record.object is not None else 0
+                if len(records) >= most or size <= 0:
                     return records
             self._initial = None
         buffer = self._buffer
-        while buffer and len(records) < most:
-            records.append(buffer.popleft())
+        while buffer and len(records) < most and size > 0:
+            record = buffer.popleft()
+            records.append(record)
+            size -= len(record.object.body) if record.object is not None else 0
         return records
 
 

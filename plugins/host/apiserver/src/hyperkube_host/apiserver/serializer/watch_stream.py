@@ -196,6 +196,11 @@ class PartialProtobufFrames(ProtobufFrames):
         return enveloped(f"{META_VERSION}/{wanted.version}", "PartialObjectMetadata", message)
 
 
+_BYTES_AT_ONCE = 64 * 1024
+"""Bytes of objects that are written at once: a connection with TLS keeps buffers of the size of its largest write, and a
+watch is open for hours after the burst that it begins with."""
+
+
 class WatchStream:
     """The `ChunkSource` of one watch: drains its buffer, adds bookmarks, ends it at its deadline."""
 
@@ -221,7 +226,7 @@ class WatchStream:
         watch, frames = self._watching.watch, self._frames
         if watch is None:
             return self._last()
-        events = watch.drain()
+        events = watch.drain(size=_BYTES_AT_ONCE)
         if events:
             return self._written(events)
         if self._due and not self._over:
