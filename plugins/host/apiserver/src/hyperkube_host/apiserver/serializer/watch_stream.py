@@ -197,8 +197,8 @@ class PartialProtobufFrames(ProtobufFrames):
 
 
 _BYTES_AT_ONCE = 64 * 1024
-"""Bytes of objects that are written at once: a connection with TLS keeps buffers of the size of its largest write, and a
-watch is open for hours after the burst that it begins with."""
+"""Bytes of objects that are written at once: with TLS a connection keeps buffers of the size of its largest write, and
+a watch is open for hours after the burst that it begins with."""
 
 
 class WatchStream:
