@@ -45,7 +45,7 @@ WITHOUT_EFFECT = {
     "api-burst", "api-prefix", "api-rate", "cloud-provider", "cluster-name", "contention-profiling",
     "deserialization-cache-size",
     "enable-aggregator-routing", "experimental-prefix", "http2-max-streams-per-connection",
-    "kubelet-read-only-port", "master-service-namespace", "peer-advertise-ip", "peer-advertise-port",
+    "kubelet-read-only-port", "master-service-namespace",
     "log-flush-frequency", "permit-address-sharing", "tls-ca-file",
     "aggregator-reject-forwarding-redirects", "allow-metric-labels", "allow-metric-labels-manifest",
     "audit-log-batch-throttle-burst", "audit-log-batch-throttle-enable", "audit-log-batch-throttle-qps",
@@ -56,7 +56,7 @@ WITHOUT_EFFECT = {
     "coordinated-leadership-renew-deadline", "coordinated-leadership-retry-period", "debug-socket-path",
     "disable-http2-serving", "disabled-metrics", "emulated-version", "emulation-forward-compatible",
     "log-json-info-buffer-size", "log-json-split-stream", "log-text-info-buffer-size", "log-text-split-stream",
-    "min-compatibility-version", "peer-ca-file", "runtime-config-emulation-forward-compatible",
+    "min-compatibility-version", "runtime-config-emulation-forward-compatible",
     "service-account-signing-endpoint", "show-hidden-metrics-for-version",
     "strict-transport-security-directives", "tls-curve-preferences",
 }  # fmt: skip

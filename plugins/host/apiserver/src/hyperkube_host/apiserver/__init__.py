@@ -8,12 +8,13 @@ Folders import downwards only, in this order (checked by import-linter):
 - ``in_process``: the API for the parts of this process, without a socket.
 - ``pipeline``: authentication, impersonation, flow control, authorization, dispatch to the verbs, the answer.
 - ``routes``: what is no resource: discovery, OpenAPI, health, metrics, logs, profiles.
+- ``peerproxy``: other API servers beside this one, and what only they serve.
 - ``aggregation``: other API servers behind this one (kube-aggregator). ``connect``: exec, port-forward, proxy.
   ``controlplane``: system objects, identity Leases. ``custom``: custom resources (apiextensions-apiserver).
 - ``rest``: the verbs of resources. ``follower``: keeps up with the objects that change what is served.
 - ``storage``: which backend, which forms of values, whether it answers.
-- ``admission``, ``authentication``, ``authorization``, ``encryption``, ``flowcontrol``, ``health``:
-  one concern each.
+- ``admission``, ``authentication``, ``authorization``, ``egress_selector``, ``encryption``, ``flowcontrol``,
+  ``health``: one concern each.
 - ``serializer``: media types. ``request``: what travels through the pipeline. ``resources``: what is served.
 - ``audit``: events, policies and backends. ``explain``: why a
   request was refused. ``openapi``: documents of schemas. ``plugins``: what loading plugins needs.

@@ -264,10 +264,9 @@ FLAGS = (
             "",
             "EgressSelectorConfiguration: HTTP proxies through which nodes, pods, services and webhooks are reached",
         ),
-        *unbuilt(
-            Flag("peer-advertise-ip", STRING, "", "no effect: requests are not passed on to peers"),
-            Flag("peer-advertise-port", STRING, "", "no effect: requests are not passed on to peers"),
-        ),
+        Flag("peer-advertise-ip", STRING, "", "address by which other API servers reach this one"),
+        Flag("peer-advertise-port", STRING, "", "port by which other API servers reach this one"),
+        Flag("peer-ca-file", STRING, "", "requests that only another API server can answer go there; its authorities"),
     ),
     *section(
         "Debugging",
@@ -304,7 +303,6 @@ FLAGS = (
             Flag("runtime-config-emulation-forward-compatible", BOOL, False, "no effect: no older version is emulated"),
             Flag("service-account-signing-endpoint", STRING, "", "no effect: tokens are signed with a key file"),
             Flag("strict-transport-security-directives", LIST, "", "no effect: no such header is sent"),
-            Flag("peer-ca-file", STRING, "", "no effect: requests are not passed on to peers"),
         ),
         *ACCEPTED,
     ),

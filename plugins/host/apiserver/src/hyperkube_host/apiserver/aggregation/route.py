@@ -114,7 +114,7 @@ class Routes:
         if not remote.available:
             return text("service unavailable\n", 503)
         try:
-            return self.relay(remote, _target(request), request.user)
+            return self.relay(remote, target_of(request), request.user)
         except Unreachable:
             return text("service unavailable\n", 503)
 
@@ -145,7 +145,8 @@ def _machine_authorities() -> str:
     return ssl.get_default_verify_paths().cafile or ""
 
 
-def _target(request: ApiRequest) -> str:
+def target_of(request: ApiRequest) -> str:
+    """Return path and query of a request, percent-encoded."""
     path = quote(request.path, safe="/:@!$&'()*+,;=~")
     query = urlencode([(name, value) for name, values in request.query.items() for value in values])
     return f"{path}?{query}" if query else path
@@ -153,3 +154,12 @@ def _target(request: ApiRequest) -> str:
 
 Elsewhere = Callable[[ApiRequest], Answer | None]
 """Returns the answer to a request that another server has to answer, None for all others."""
+
+
+def first_of(*ways: Elsewhere) -> Elsewhere:
+    """Return what asks one after the other."""
+
+    def answer(request: ApiRequest) -> Answer | None:
+        return next((found for way in ways if (found := way(request)) is not None), None)
+
+    return answer

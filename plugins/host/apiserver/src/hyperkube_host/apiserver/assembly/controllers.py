@@ -57,7 +57,7 @@ def build_controllers(
             model.registry, remote.remotes, remote.routes, remote.described, loopback, clock, LOGGER
         ),
         flows=_flows(foundation, model, serving.limits, model.api),
-        identity=identity_of(options, model.store, foundation.root, loopback, clock, model.registry),
+        identity=identity_of(options, model.store, foundation.root, loopback, clock, model.registry, serving.peers),
     )
     hooks.follow(Part.DEFINITIONS, lambda: controllers.definitions.synced)
     hooks.follow(Part.SYSTEM_OBJECTS, lambda: controllers.bootstrap.done)

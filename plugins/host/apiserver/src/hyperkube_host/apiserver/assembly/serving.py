@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import socket
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from hyperkube_host.apiserver.aggregation.descriptions import RemoteOpenApi
 from hyperkube_host.apiserver.aggregation.remotes import Remotes
-from hyperkube_host.apiserver.aggregation.route import Routes
+from hyperkube_host.apiserver.aggregation.route import Routes, first_of
 from hyperkube_host.apiserver.assembly.access import Access
 from hyperkube_host.apiserver.assembly.foundation import LOGGER, Foundation
 from hyperkube_host.apiserver.assembly.model import Model
 from hyperkube_host.apiserver.assembly.stores import Stores
-from hyperkube_host.apiserver.controlplane.identity_lease import server_id
+from hyperkube_host.apiserver.controlplane.identity_lease import own_server_id
 from hyperkube_host.apiserver.flowcontrol.flow_control import FlowControl
 from hyperkube_host.apiserver.flowcontrol.max_in_flight import Limits
 from hyperkube_host.apiserver.flowcontrol.options import limits_of
 from hyperkube_host.apiserver.health.health import Check, Health
 from hyperkube_host.apiserver.health.post_start_hooks import Part, PostStartHooks
 from hyperkube_host.apiserver.options import Options
+from hyperkube_host.apiserver.peerproxy import PeerProxy, peer_proxy_of
 from hyperkube_host.apiserver.pipeline.audit_options import auditor_of
 from hyperkube_host.apiserver.pipeline.handler import ApiHandler
 from hyperkube_host.apiserver.pipeline.pipeline import Pipeline
@@ -56,12 +56,14 @@ class Serving(Record):
     """How requests are answered.
 
     Attributes:
+        peers: the other servers of the cluster, None where requests are not passed on to them.
         hooks: which parts of the server have done what they do at the start.
         shutting_down: set when the server is no longer ready for new clients.
     """
 
     limits: Limits
     audit: Auditor | None
+    peers: PeerProxy | None
     hooks: PostStartHooks
     shutting_down: threading.Event
     health: Health
@@ -88,13 +90,14 @@ def build_serving(
     health = Health(checks, LOGGER, clock, grace=options.features.livez_grace_period)
     metrics = RequestMetrics(limits)
     aggregation = _aggregation(foundation, services)
-    paths = _paths(foundation, model, access, health, limits, metrics, aggregation, services)
+    peers = _peers(foundation, model, aggregation)
+    paths = _paths(foundation, model, access, health, limits, metrics, aggregation, services, peers)
     pipeline = Pipeline(
         services,
         access.authorization,
         paths,
         LOGGER,
-        elsewhere=aggregation.routes.answer,
+        elsewhere=aggregation.routes.answer if peers is None else first_of(aggregation.routes.answer, peers.answer),
         explanations=access.explanations,
     )
     audit = auditor_of(options.audit, clock, LOGGER, foundation.egress.get("controlplane"))
@@ -117,6 +120,7 @@ def build_serving(
     return Serving(
         limits=limits,
         audit=audit,
+        peers=peers,
         hooks=hooks,
         shutting_down=shutting_down,
         health=health,
@@ -132,13 +136,23 @@ def _tracer(options: Options, clock: Clock) -> RequestTracer | None:
         return None
     from hyperkube_host.apiserver.pipeline.tracing import open_tracer
 
-    return open_tracer(path, clock, server_id(socket.gethostname()))
+    return open_tracer(path, clock, own_server_id())
 
 
 def _aggregation(foundation: Foundation, services: Services) -> Aggregation:
     remotes = Remotes()
     routes = Routes(remotes, services.objects, foundation.options.aggregation, foundation.egress.get("cluster"))
     return Aggregation(remotes, routes, RemoteOpenApi(routes, foundation.clock, LOGGER))
+
+
+def _peers(foundation: Foundation, model: Model, aggregation: Aggregation) -> PeerProxy | None:
+    def is_served(group: str, version: str, resource: str) -> bool:
+        own = model.registry.version(group, version)
+        return (own is not None and resource in own.resources) or aggregation.remotes.find(group, version) is not None
+
+    return peer_proxy_of(
+        foundation.options, model.store, foundation.root, is_served, foundation.loopback, foundation.clock, LOGGER
+    )
 
 
 def _paths(
@@ -150,6 +164,7 @@ def _paths(
     metrics: RequestMetrics,
     aggregation: Aggregation,
     services: Services,
+    peers: PeerProxy | None,
 ) -> Paths:
     tunnels = services.ssh_tunnels
     stored = StoreMetrics(model.registry, model.raw_stores, foundation.options.storage, foundation.clock, model.damaged)
@@ -172,6 +187,7 @@ def _paths(
             explanations=access.explanations,
             remotes=aggregation.remotes,
             described=aggregation.described,
+            peers=peers.discovery if peers is not None else None,
             descriptions=model.descriptions,
         )
     )

@@ -10,6 +10,7 @@ import logging
 from collections.abc import Callable
 from functools import partial
 from ipaddress import ip_address
+from typing import Protocol
 
 from hyperkube_host.apiserver.controlplane.endpoint_reconciler import KubernetesEndpoints
 from hyperkube_host.apiserver.controlplane.identity_lease import IdentityLease
@@ -29,8 +30,24 @@ SECONDS = 10.0
 """Source: kubernetes ``pkg/controlplane/instance.go`` (IdentityLeaseRenewIntervalPeriod, the Service's interval)."""
 
 
+class Peers(Protocol):
+    """The other servers of the cluster, to whom this one makes itself known."""
+
+    def update(self) -> None:
+        """Say where this server is reached, and learn of the others; raises `HyperkubeError`."""
+
+    def leave(self) -> None:
+        """Say that it is not reached any more; raises `HyperkubeError`."""
+
+
 def identity_of(
-    options: Options, store: Store, root: str, client: Client, clock: Clock, registry: Registry | None = None
+    options: Options,
+    store: Store,
+    root: str,
+    client: Client,
+    clock: Clock,
+    registry: Registry | None = None,
+    peers: Peers | None = None,
 ) -> ApiServerIdentity | None:
     """Return how a server with these flags keeps itself known, None for one that does not."""
     if not options.is_announced:
@@ -45,7 +62,7 @@ def identity_of(
     versions: StorageVersions | None = None
     if registry is not None and identity is not None and options.gates.get(GATE):
         versions = StorageVersions(registry, client, clock, identity.name)
-    return ApiServerIdentity(identity, endpoints, clock, versions)
+    return ApiServerIdentity(identity, endpoints, clock, versions, peers)
 
 
 class ApiServerIdentity:
@@ -57,7 +74,9 @@ class ApiServerIdentity:
         endpoints: KubernetesEndpoints | None,
         clock: Clock,
         versions: StorageVersions | None = None,
+        peers: Peers | None = None,
     ) -> None:
+        self._peers = peers
         self._versions = versions
         self._identity = identity
         self._endpoints = endpoints
@@ -80,6 +99,8 @@ class ApiServerIdentity:
         self._pool.wait_ended()
         if self._endpoints is not None and self._tried:  # else there is nothing to take back
             self._try(self._endpoints.leave)
+        if self._peers is not None and self._tried:
+            self._try(self._peers.leave)
 
     def begun(self) -> bool:
         """Tell whether it was tried once: a webhook that is down may refuse the Lease, and must not keep all out."""
@@ -98,6 +119,8 @@ class ApiServerIdentity:
             self._try(partial(self._endpoints.reconcile, ports=first))
         if self._versions is not None:
             self._try(self._versions.update)
+        if self._peers is not None:
+            self._try(self._peers.update)
         self._tried = True
 
     def _try(self, act: Callable[[], None]) -> None:

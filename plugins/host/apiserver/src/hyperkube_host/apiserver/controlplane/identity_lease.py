@@ -33,6 +33,11 @@ def server_id(hostname: str) -> str:
     return "apiserver-" + base64.b32encode(digest).decode().rstrip("=").lower()
 
 
+def own_server_id() -> str:
+    """Return the name of this host's API server."""
+    return server_id(socket.gethostname())
+
+
 class IdentityLease:
     """Keeps one server's Lease, and throws away those of servers that are gone.
 

@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 import orjson
 from hyperkube_host.apiserver.aggregation.remotes import Remote, Remotes
+from hyperkube_host.apiserver.peerproxy.peer_discovery import PeerDiscovery
 from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.resources.meta_types import meta_schema
 from hyperkube_host.apiserver.resources.registry import Registry, ServedVersion, in_order
@@ -28,6 +29,8 @@ from hyperkube.machinery.errors import NotAcceptable
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.schema import compile_schema
 
+NO_PEERS = "nopeer"
+"""A profile of the aggregated form: without what other API servers serve."""
 AGGREGATED_PARAMETERS = "g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 _AGGREGATED_KIND = ("APIGroupDiscoveryList", "apidiscovery.k8s.io", "v2")
 _AGGREGATED_SCHEMA = "hyperkube_api.apidiscovery.v2:APIGroupDiscoveryList"
@@ -43,14 +46,22 @@ class _Document:
 class Discovery:
     """Answers /api, /apis and what lies between them and the resources."""
 
-    def __init__(self, registry: Registry, *, server_address: str = "", remotes: Remotes | None = None) -> None:
+    def __init__(
+        self,
+        registry: Registry,
+        *,
+        server_address: str = "",
+        remotes: Remotes | None = None,
+        peers: PeerDiscovery | None = None,
+    ) -> None:
+        self._peers = peers
         self._registry = registry
         self._remotes = remotes if remotes is not None else Remotes()
         self._server_address = server_address
         self._protobuf = Protobuf()
         self._lock = threading.Lock()
-        self._generation = (-1, -1)
-        self._aggregated: dict[str, _Document] = {}
+        self._generation = (-1, -1, -1)
+        self._aggregated: dict[tuple[str, str], _Document] = {}
 
     def paths(self) -> list[str]:
         """Return the discovery paths, for the list at the root."""
@@ -100,17 +111,18 @@ class Discovery:
 
     def _root(self, request: ApiRequest, path: str) -> Response:
         accept = request.headers.get("accept", "")
-        media_type = aggregated_form(accept)
+        media_type, profile = aggregated_form(accept)
         if media_type:
-            return self._aggregate(request, path, media_type)
+            return self._aggregate(request, path, media_type, profile)
         response = self._write(request, self._api_versions() if path == "/api" else self._group_list())
         response.headers.append(("Vary", "Accept"))
         return response
 
-    def _aggregate(self, request: ApiRequest, path: str, media_type: str) -> Response:
-        document = self._document(path)
+    def _aggregate(self, request: ApiRequest, path: str, media_type: str, profile: str) -> Response:
+        document = self._document(path, profile)
+        parameters = f"{AGGREGATED_PARAMETERS};profile={profile}" if profile else AGGREGATED_PARAMETERS
         headers = [
-            ("Content-Type", f"{media_type};{AGGREGATED_PARAMETERS}"),
+            ("Content-Type", f"{media_type};{parameters}"),
             ("ETag", document.etag),
             ("Vary", "Accept"),
             ("Cache-Control", "public"),
@@ -124,18 +136,19 @@ class Discovery:
             body = write(orjson.loads(body), media_type)
         return Response(headers=headers, body=body)
 
-    def _document(self, path: str) -> _Document:
+    def _document(self, path: str, profile: str) -> _Document:
         with self._lock:
-            generation = (self._registry.generation, self._remotes.generation)
+            peers = self._peers.generation if self._peers is not None else 0
+            generation = (self._registry.generation, self._remotes.generation, peers)
             if self._generation != generation:
                 self._generation = generation
                 self._aggregated.clear()
-            document = self._aggregated.get(path)
+            document = self._aggregated.get((path, profile))
             if document is None:
-                document = self._aggregated[path] = self._aggregated_document(path)
+                document = self._aggregated[path, profile] = self._aggregated_document(path, profile)
             return document
 
-    def _aggregated_document(self, path: str) -> _Document:
+    def _aggregated_document(self, path: str, profile: str) -> _Document:
         groups: dict[str, list[AnyVersion]] = {}
         for version in self._all():
             if (path == "/api") == (not version.group):
@@ -144,6 +157,8 @@ class Discovery:
             {"metadata": {"name": group} if group else {}, "versions": [_aggregated_version(one) for one in versions]}
             for group, versions in groups.items()
         ]
+        if self._peers is not None and path == "/apis" and profile != NO_PEERS:
+            items = with_peers(items, self._peers.groups())
         body = orjson.dumps(
             {"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {}, "items": items}
         )
@@ -191,23 +206,47 @@ def _check_method(request: ApiRequest) -> None:
         raise not_allowed()
 
 
-def aggregated_form(accept: str) -> str:
-    """Return the media type in which the aggregated form is wanted, empty when the classic form is wanted more.
+def with_peers(items: list[Object], others: list[Object]) -> list[Object]:
+    """Return the groups of this server with the groups, versions and resources that only others serve, at the end.
+
+    Source: kubernetes apiserver ``pkg/endpoints/discovery/aggregated/peer_aggregated_handler.go``.
+    """
+    merged = {_name_of(item): {**item, "versions": [dict(version) for version in item["versions"]]} for item in items}
+    for other in others:
+        group = merged.setdefault(_name_of(other), {**other, "versions": []})
+        known = {version["version"]: version for version in group["versions"]}
+        for version in other.get("versions") or ():
+            own = known.get(version["version"])
+            if own is None:
+                group["versions"].append(version)
+                continue
+            rows = own.get("resources") or []
+            names = {row["resource"] for row in rows}
+            own["resources"] = [*rows, *(row for row in version.get("resources") or () if row["resource"] not in names)]
+    return list(merged.values())
+
+
+def _name_of(group: Object) -> str:
+    return str((group.get("metadata") or {}).get("name") or "")
+
+
+def aggregated_form(accept: str) -> tuple[str, str]:
+    """Return the media type and the profile of the aggregated form, both empty when the classic form is wanted more.
 
     Raises:
         NotAcceptable: neither is accepted.
     """
     if not accept or accept in {JSON, "*/*"}:
-        return ""
+        return "", ""
     for clause in negotiation.clauses(accept):
         media_type = JSON if clause.media_type in {"*/*", "application/*"} else clause.media_type
         if media_type not in ALL:
             continue
         if not negotiation.asks_for_a_kind(clause):
-            return ""
+            return "", ""
         params = dict(clause.params)
         if (params.get("as"), params.get("g"), params.get("v")) == _AGGREGATED_KIND:
-            return media_type
+            return media_type, NO_PEERS if params.get("profile") == NO_PEERS else ""
     raise NotAcceptable(f"only the following media types are accepted: {', '.join(ALL)}")
 
 

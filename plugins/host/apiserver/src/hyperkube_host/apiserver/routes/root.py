@@ -13,6 +13,7 @@ from hyperkube_host.apiserver.flowcontrol.flow_control import FlowControl
 from hyperkube_host.apiserver.flowcontrol.max_in_flight import Limits
 from hyperkube_host.apiserver.health.health import Health
 from hyperkube_host.apiserver.options import AddressOptions, Options
+from hyperkube_host.apiserver.peerproxy.peer_discovery import PeerDiscovery
 from hyperkube_host.apiserver.promise import Promise
 from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.resources.registry import Registry
@@ -42,6 +43,7 @@ class Sources(Record):
     """What is shown: the parts of a server that have something to say of themselves.
 
     Attributes:
+        peers: what other servers of the cluster serve, None where none is asked.
         metrics: returns them in Prometheus' text format.
         descriptions: returns what describes types.
     """
@@ -56,6 +58,7 @@ class Sources(Record):
     explanations: Explanations
     remotes: Remotes
     described: RemoteOpenApi
+    peers: PeerDiscovery | None
     descriptions: Callable[[], Descriptions]
 
 
@@ -70,7 +73,7 @@ def root_paths(server: Sources) -> Paths:
         "/metrics/slis": lambda _request: ok(server.health.indicators(), media_type=CONTENT_TYPE),
         **{path: partial(_zpage, zpages) for path in zpages.offered},
     }
-    discovery = Discovery(server.registry, server_address=address, remotes=server.remotes)
+    discovery = Discovery(server.registry, server_address=address, remotes=server.remotes, peers=server.peers)
     openapi = OpenApiPages(server.registry, release.SHORT, server.descriptions, server.described)
     logs = MachineLogs() if options.features.enable_logs_handler else None
     asked = "enable-logs-handler" in options.given
