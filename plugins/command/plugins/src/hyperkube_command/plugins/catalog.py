@@ -48,22 +48,32 @@ class InstalledPlugin:
     """Why it cannot be loaded, in one line; empty if it can, or was not tried."""
 
 
+def entries(family: str | None = None) -> list[tuple[str, EntryPoint]]:
+    """Return the installed plugins with their families, by family and name: one look at the metadata of all."""
+    known = entry_points()
+    return [
+        (word, entry)
+        for word in sorted(FAMILIES)
+        if family in {None, word}
+        for entry in sorted(known.select(group=f"{PROJECT}.{word}"), key=lambda entry: entry.name)
+    ]
+
+
 def catalog(family: str | None = None, *, hooks: bool = False) -> list[InstalledPlugin]:
     """Return the installed plugins by family and name; with `hooks` each is imported to read its hooks.
 
     A plugin that cannot be imported is listed with the reason.
     """
-    rows: list[InstalledPlugin] = []
-    for word in sorted(FAMILIES):
-        if family is not None and word != family:
-            continue
-        enabled = enabled_by_default(word)
-        for entry in sorted(entry_points(group=f"{PROJECT}.{word}"), key=lambda entry: entry.name):
-            distribution, version = (entry.dist.name, entry.dist.version) if entry.dist else ("", "")
-            implemented, problem = _hooks(word, entry) if hooks else ((), "")
-            on = enabled is None or entry.name in enabled
-            rows.append(InstalledPlugin(word, entry.name, distribution, version, on, implemented, problem))
-    return rows
+    return [row_of(word, entry, hooks=hooks) for word, entry in entries(family)]
+
+
+def row_of(family: str, entry: EntryPoint, *, hooks: bool = False) -> InstalledPlugin:
+    """Return what there is to say of a plugin; see `catalog`."""
+    enabled = enabled_by_default(family)
+    distribution, version = (entry.dist.name, entry.dist.version) if entry.dist else ("", "")
+    implemented, problem = _hooks(family, entry) if hooks else ((), "")
+    is_on = enabled is None or entry.name in enabled
+    return InstalledPlugin(family, entry.name, distribution, version, is_on, implemented, problem)
 
 
 def _hooks(family: str, entry: EntryPoint) -> tuple[tuple[str, ...], str]:

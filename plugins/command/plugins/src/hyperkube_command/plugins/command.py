@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import click
 import orjson
-from hyperkube_command.plugins.catalog import FAMILIES, InstalledPlugin, catalog
+from hyperkube_command.plugins.catalog import FAMILIES, catalog, entries, row_of
 from hyperkube_lib.local_cluster.access import cluster_options
 
 from hyperkube.machinery.errors import UsageError
@@ -60,17 +61,20 @@ def _known(family: str | None) -> str | None:
     return family
 
 
-def _named(name: str, family: str | None) -> list[InstalledPlugin]:
-    """Return the plugins of a name, of one family or all."""
-    rows = catalog(_known(family))
-    found = [row for row in rows if row.name == name] or [row for row in rows if row.name.lower() == name.lower()]
+def _named(name: str, family: str | None) -> list[tuple[str, EntryPoint]]:
+    """Return the plugins of a name with their families, of one family or all."""
+    known = entries(_known(family))
+    found = [row for row in known if row[1].name == name] or [
+        row for row in known if row[1].name.lower() == name.lower()
+    ]
     if not found:
-        raise UsageError(f"plugin {name!r} is not installed ({_near(name, rows)}hyperkube plugins list shows all)")
+        near = _near(name, {entry.name for _, entry in known})
+        raise UsageError(f"plugin {name!r} is not installed ({near}hyperkube plugins list shows all)")
     return found
 
 
-def _near(name: str, rows: Sequence[InstalledPlugin]) -> str:
-    question, found, _ = known_names(name, {row.name for row in rows}).partition("?; ")
+def _near(name: str, known: Iterable[str]) -> str:
+    question, found, _ = known_names(name, known).partition("?; ")
     return f"{question}?; " if found else ""
 
 
@@ -87,11 +91,8 @@ def show(name: str, family: str | None) -> None:
     from hyperkube_command.plugins.check import check_import, check_start
     from hyperkube_command.plugins.why import flags_of, reasons
 
-    from hyperkube.plugin.loader import installed
-
-    for row in _named(name, family):
-        entry = installed(row.family)[row.name]
-        (read,) = [each for each in catalog(row.family, hooks=True) if each.name == row.name]
+    for word, entry in _named(name, family):
+        row = row_of(word, entry, hooks=True)
         about = metadata(row.distribution)["Summary"] if row.distribution else ""
         lines = [
             ("Family", row.family),
@@ -99,13 +100,13 @@ def show(name: str, family: str | None) -> None:
             ("Distribution", f"{row.distribution} {row.version}"),
             ("About", about or ""),
             ("Module", " ".join(text for _, text in check_import(row.family, entry))),
-            ("Hooks", ", ".join(read.hooks) or _said(read.problem)),
+            ("Hooks", ", ".join(row.hooks) or _said(row.problem)),
             *(("Flag", f"--{flag}: {text}") for flag, text in flags_of(row)),
             *(("Use", text) for text in reasons(row)),
             ("Import", " ".join(text for _, text in check_start(row.family, entry))),
         ]
-        for word, text in lines:
-            click.echo(f"{word + ':':14}{text}")
+        for title, text in lines:
+            click.echo(f"{title + ':':14}{text}")
 
 
 @command.command("why")
@@ -118,7 +119,8 @@ def why(name: str, family: str | None) -> None:
     """
     from hyperkube_command.plugins.why import reasons
 
-    for row in _named(name, family):
+    for word, entry in _named(name, family):
+        row = row_of(word, entry)
         click.echo(f"{row.family} plugin {row.name} of {row.distribution} {row.version}")
         for text in reasons(row):
             click.echo(f"  {text}")
