@@ -22,7 +22,8 @@ KUBELET_FIREWALL = "KUBE-FIREWALL"
 CANARY = "KUBE-PROXY-CANARY"
 """Empty; when it is gone, another program has flushed the tables."""
 SERVICE_PREFIXES = ("KUBE-SVC-", "KUBE-SVL-", "KUBE-FW-", "KUBE-EXT-", "KUBE-SEP-")
-_HASH_LENGTH = 16
+_HASH_BYTES = 10
+"""Of a name's hash: sixteen characters of base 32."""
 
 
 class ServiceChains(NamedTuple):
@@ -46,4 +47,4 @@ def endpoint_chain(port_name: str, protocol: str, endpoint: str) -> str:
 
 
 def _hash(text: str) -> str:
-    return b32encode(sha256(text.encode()).digest())[:_HASH_LENGTH].decode()
+    return b32encode(sha256(text.encode()).digest()[:_HASH_BYTES]).decode()

@@ -76,6 +76,7 @@ class _Writer:
         text, protocol = str(port.name), port.protocol.lower()
         self._text, self._protocol = text, protocol
         self._chains = service_chains(text, protocol)
+        self._endpoint_chains = {each: endpoint_chain(text, protocol, str(each)) for each in self._found.reachable}
         self._has_internal = self._found.has_endpoints(local_only=port.internal_local)
         self._has_external = self._found.has_endpoints(local_only=port.external_local)
         self._uses_external = self._found.any_endpoints and externally_accessible(port)
@@ -222,7 +223,7 @@ class _Writer:
 
     def _choices(self, chain: str, endpoints: Sequence[Endpoint]) -> Iterator[str]:
         """Yield the rules that lead to the endpoint a client had last, then those that lead to any."""
-        names = [endpoint_chain(self._text, self._protocol, str(endpoint)) for endpoint in endpoints]
+        names = [self._endpoint_chains[endpoint] for endpoint in endpoints]
         if self._port.affinity_seconds:
             for name, endpoint in zip(names, endpoints, strict=True):
                 recent = f"-m recent --name {name} --rcheck --seconds {self._port.affinity_seconds} --reap"
@@ -234,8 +235,7 @@ class _Writer:
     def _write_endpoints(self) -> None:
         """Translate to each endpoint; one that reaches itself through its service must not see its own address."""
         protocol = self._protocol
-        for endpoint in self._found.reachable:
-            chain = endpoint_chain(self._text, protocol, str(endpoint))
+        for endpoint, chain in self._endpoint_chains.items():
             self._own_chains.append(chain)
             start = f"-A {chain}{self._comment('')}"
             self._own.append(f"{start} -s {endpoint.ip} -j {MARK_MASQ}")

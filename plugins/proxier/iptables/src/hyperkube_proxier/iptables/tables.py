@@ -32,7 +32,7 @@ from hyperkube_proxier.iptables.settings import IptablesSettings
 
 from hyperkube.hookspecs.proxier import IPFamily, ProxyNode, ProxyState, ServicePortName
 
-SERVICES_PER_BATCH = 250
+SERVICES_PER_BATCH = 100
 """Service ports whose chains are written in one transaction when everything is."""
 LARGE_CLUSTER_ENDPOINTS = 1000
 """Endpoints above which their chains say no more whose they are: that is a third of the text."""

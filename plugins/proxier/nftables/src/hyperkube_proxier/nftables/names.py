@@ -29,7 +29,8 @@ CLUSTER_IPS = "cluster-ips"
 NODEPORT_IPS = "nodeport-ips"
 HAIRPIN_CONNECTIONS = "hairpin-connections"
 _LONGEST = 256 - 16
-_HASH_LENGTH = 8
+_HASH_BYTES = 5
+"""Of a name's hash: eight characters of base 32."""
 
 
 class ServiceChains(NamedTuple):
@@ -63,6 +64,6 @@ def _service(port: ServicePort) -> str:
 
 
 def _hash_and_truncate(text: str) -> str:
-    hashed = b32encode(sha256(text.encode()).digest())[:_HASH_LENGTH].decode()
+    hashed = b32encode(sha256(text.encode()).digest()[:_HASH_BYTES]).decode()
     name = f"{hashed}-{text}"
     return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 3]}..."
