@@ -1,7 +1,9 @@
 """Kubeconfig files: reading, merging, writing, and the client that comes out."""
 
 import base64
+import ssl
 import stat
+import sys
 import tempfile
 from pathlib import Path
 
@@ -11,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hyperkube.client import kubeconfig
+from hyperkube.client.connection_pool import TlsOptions
 from hyperkube.machinery.errors import UsageError
 
 CONFIG = """
@@ -125,6 +128,24 @@ def test_a_missing_file_is_the_users_mistake(tmp_path):
         kubeconfig.read(tmp_path / "none")
 
 
+def test_one_in_json_is_read_without_yaml(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "yaml", None)  # an import of it fails
+    (tmp_path / "config").write_text('{"users": [{"name": "u", "user": {"tokenFile": "t"}}], "current-context": null}')
+
+    config = kubeconfig.read(tmp_path / "config")
+
+    assert config["users"] == [{"name": "u", "user": {"tokenFile": str(tmp_path / "t")}}]
+    assert config["current-context"] == ""
+
+
+@pytest.mark.parametrize("text", ["{", "a: b: c", "[1]", "\x00"])
+def test_what_is_neither_json_nor_yaml_is_the_users_mistake(tmp_path, text):
+    (tmp_path / "config").write_text(text)
+
+    with pytest.raises(UsageError, match="kubeconfig"):
+        kubeconfig.read(tmp_path / "config")
+
+
 def test_credentials_by_a_program_are_refused(file):
     config = kubeconfig.put(kubeconfig.read(file), "users", "u", {"exec": {"command": "aws"}})
 
@@ -139,3 +160,10 @@ def test_bad_inline_certificates_are_the_users_mistake(file):
 
     with pytest.raises(UsageError, match="certificates"):
         kubeconfig.client_for(kubeconfig.resolve(config))
+
+
+def test_who_trusts_any_server_loads_no_authorities():
+    context = TlsOptions(insecure=True).context()
+
+    assert (context.verify_mode, context.check_hostname) == (ssl.CERT_NONE, False)
+    assert context.cert_store_stats()["x509_ca"] == 0

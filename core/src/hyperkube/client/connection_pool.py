@@ -38,10 +38,11 @@ class TlsOptions(Record):
             UsageError: a file is missing or is no PEM.
         """
         try:
-            context = ssl.create_default_context(cafile=self.ca_file or None, cadata=self.ca_data or None)
             if self.insecure:
-                context.check_hostname = False
-                context.verify_mode = ssl.CERT_NONE
+                context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+                context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+            else:
+                context = ssl.create_default_context(cafile=self.ca_file or None, cadata=self.ca_data or None)
             if self.cert_file:
                 context.load_cert_chain(self.cert_file, self.key_file or None)
         except (OSError, ssl.SSLError) as error:

@@ -13,6 +13,7 @@ import os
 import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -50,12 +51,10 @@ def read(path: Path | str) -> Object:
     Raises:
         UsageError: the file is missing or is no kubeconfig.
     """
-    import yaml
-
     file = Path(path)
     try:
-        config = yaml.load(file.read_bytes(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506  safe
-    except (OSError, yaml.YAMLError) as error:
+        config = _parsed(file.read_bytes())
+    except (OSError, ValueError) as error:
         raise UsageError(f"cannot read kubeconfig {str(file)!r}: {error}") from error
     if not isinstance(config, dict):
         raise UsageError(f"{str(file)!r} is no kubeconfig")
@@ -63,6 +62,18 @@ def read(path: Path | str) -> Object:
         for entry in config.get(entries) or []:
             _make_absolute(entry.get(_LISTS[entries]) or {}, file.parent)
     return {**empty(), **{key: value for key, value in config.items() if value is not None}}
+
+
+def _parsed(text: bytes) -> Any:
+    """Return what a kubeconfig says; YAML takes long to import, and what programs write is JSON often enough."""
+    with suppress(ValueError):
+        return json.loads(text)
+    import yaml
+
+    try:
+        return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506  both are safe
+    except yaml.YAMLError as error:
+        raise ValueError(str(error)) from error
 
 
 def _make_absolute(entry: Object, folder: Path) -> None:
