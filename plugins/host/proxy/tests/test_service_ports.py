@@ -82,6 +82,19 @@ def test_each_family_has_its_own_addresses():
     assert port_of(service(), family="IPv6") is None
 
 
+def test_an_address_is_known_by_one_form_however_it_was_written():
+    ingress = [{"ip": "2001:DB8::2"}, {"ip": "2001:db8:0::2"}]
+    six = port_of(
+        service(
+            clusterIPs=["fd00:0:0::9"], externalIPs=["2001:db8:0::1", "2001:db8::1", "2001:db8::zz", "192.0.2.1"],
+            status={"loadBalancer": {"ingress": ingress}},
+        ),
+        family="IPv6",
+    )  # fmt: skip
+
+    assert (six.cluster_ip, six.external_ips, six.load_balancer_ips) == ("fd00::9", ("2001:db8::1",), ("2001:db8::2",))
+
+
 def test_the_external_policy_counts_where_there_is_something_external():
     inside = port_of(service(type="ClusterIP", externalTrafficPolicy="Local"))
     outside = port_of(service(type="LoadBalancer", externalTrafficPolicy="Local", healthCheckNodePort=32001))

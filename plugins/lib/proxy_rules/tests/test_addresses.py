@@ -49,17 +49,19 @@ def test_a_mode_that_cannot_be_is_refused(settings, why):
         LocalDetectorSettings(**settings).check()
 
 
-OWN = ["127.0.0.1", "192.0.2.7", "10.1.0.1", "::1", "2001:db8::7"]
+OWN = ["127.0.0.1", "192.0.2.7", "10.1.0.1", "169.254.20.10", "::1", "2001:db8::7", "fe80::7"]
 
 
 @pytest.mark.parametrize(
     ("values", "family", "addresses", "match_all", "loopback"),
     [
-        ([], "IPv4", ["127.0.0.1", "192.0.2.7", "10.1.0.1"], True, True),
+        ([], "IPv4", ["127.0.0.1", "192.0.2.7", "10.1.0.1", "169.254.20.10"], True, True),
         (["primary"], "IPv4", ["192.0.2.7"], False, False),
         (["primary"], "IPv6", ["2001:db8::7"], False, False),
         (["10.0.0.0/8", "127.0.0.0/8"], "IPv4", ["127.0.0.1", "10.1.0.1"], False, True),
-        (["10.0.0.0/8"], "IPv6", ["::1", "2001:db8::7"], True, False),
+        (["10.0.0.0/8"], "IPv6", ["::1", "2001:db8::7", "fe80::7"], True, False),
+        (["169.254.0.0/16"], "IPv4", ["169.254.20.10"], False, False),
+        (["fe80::/10"], "IPv6", ["fe80::7"], False, False),
     ],
 )
 def test_node_ports_are_open_where_the_flag_says(values, family, addresses, match_all, loopback):
@@ -67,6 +69,13 @@ def test_node_ports_are_open_where_the_flag_says(values, family, addresses, matc
 
     assert where.addresses(OWN) == addresses
     assert (where.match_all, where.contains_ipv4_loopback) == (match_all, loopback)
+
+
+def test_programs_do_not_listen_on_link_local_addresses_of_ipv6(monkeypatch):
+    monkeypatch.setattr("hyperkube_lib.proxy_rules.node_port_addresses.interface_addresses", lambda _family: OWN)
+
+    assert node_port_addresses(["fe80::/10", "2001:db8::/32"], NODE, "IPv6").listen_addresses() == ["2001:db8::7"]
+    assert node_port_addresses(["169.254.0.0/16"], NODE, "IPv4").listen_addresses() == ["169.254.20.10"]
 
 
 def test_what_is_no_range_is_refused():

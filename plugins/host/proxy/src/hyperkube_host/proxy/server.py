@@ -304,7 +304,7 @@ class Proxy:
             where = node_port_addresses(self._options.node_port_addresses, self._node, sync.family)
             if where.match_all:
                 return ["::" if socket.has_dualstack_ipv6() else "0.0.0.0"]
-            found += where.addresses()
+            found += where.listen_addresses()
         return found
 
     def _record_health_check_failure(self, key: ServiceKey, why: str) -> None:

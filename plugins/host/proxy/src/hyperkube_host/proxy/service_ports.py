@@ -9,7 +9,7 @@ import ipaddress
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from hyperkube_lib.proxy_rules.families import family_of, of_family
+from hyperkube_lib.proxy_rules.families import addresses_of, family_of
 
 from hyperkube.hookspecs.proxier import Endpoint, IPFamily, ServicePort, ServicePortName
 from hyperkube.machinery.objects import Object, labels_of, name_of, namespace_of
@@ -42,7 +42,7 @@ def service_ports(service: Object, slices: Sequence[Object], family: IPFamily, n
     if not is_proxied(service):
         return []
     spec: Object = service["spec"]
-    cluster_ip = next(iter(of_family(spec.get("clusterIPs") or [spec["clusterIP"]], family)), "")
+    cluster_ip = next(iter(addresses_of(spec.get("clusterIPs") or [spec["clusterIP"]], family)), "")
     if not cluster_ip:
         return []
     shared = _shared(service, family)
@@ -68,7 +68,7 @@ def _shared(service: Object, family: IPFamily) -> dict[str, Any]:
     """Return what all ports of a Service have in common."""
     spec: Object = service["spec"]
     kind = spec.get("type", "ClusterIP")
-    external_ips = of_family(spec.get("externalIPs") or (), family)
+    external_ips = addresses_of(spec.get("externalIPs") or (), family)
     timeout = ((spec.get("sessionAffinityConfig") or {}).get("clientIP") or {}).get("timeoutSeconds")
     is_accessible = kind in {"NodePort", "LoadBalancer"} or bool(spec.get("externalIPs"))
     external_local = is_accessible and spec.get("externalTrafficPolicy") == "Local"
@@ -76,7 +76,7 @@ def _shared(service: Object, family: IPFamily) -> dict[str, Any]:
     ingress = [row["ip"] for row in balancer.get("ingress") or () if row.get("ip") and row.get("ipMode") != "Proxy"]
     return {
         "external_ips": external_ips,
-        "load_balancer_ips": of_family(ingress, family),
+        "load_balancer_ips": addresses_of(ingress, family),
         "source_ranges": source_ranges(spec.get("loadBalancerSourceRanges") or (), family),
         "affinity_seconds": (timeout or DEFAULT_AFFINITY_SECONDS) if spec.get("sessionAffinity") == "ClientIP" else 0,
         "internal_local": spec.get("internalTrafficPolicy") == "Local",

@@ -5,7 +5,6 @@ Source of the messages' layout: ``linux/rtnetlink.h``, ``linux/if_addr.h``.
 
 from __future__ import annotations
 
-import ipaddress
 import socket
 import struct
 from collections.abc import Iterator
@@ -40,6 +39,5 @@ def labelled_addresses(family: IPFamily) -> Iterator[LabelledAddress]:
 
 
 def interface_addresses(family: IPFamily) -> list[str]:
-    """Return the addresses that the node's interfaces have now, link-local ones aside."""
-    found = [row.ip for row in labelled_addresses(family)]
-    return [ip for ip in found if not ipaddress.ip_address(ip).is_link_local]
+    """Return the addresses that the node's interfaces have now."""
+    return [row.ip for row in labelled_addresses(family)]

@@ -49,6 +49,12 @@ class NodePortAddresses(NamedTuple):
         found = [ipaddress.ip_address(each) for each in of_family(own, self.family)]
         return [str(address) for address in dict.fromkeys(found) if any(address in network for network in networks)]
 
+    def listen_addresses(self) -> list[str]:
+        """Return those that a program can listen on: link-local ones of IPv6 say nothing without their interface."""
+        return [
+            each for each in self.addresses() if self.family == "IPv4" or not ipaddress.ip_address(each).is_link_local
+        ]
+
 
 def node_port_addresses(values: Sequence[str], node: ProxyNode, family: IPFamily) -> NodePortAddresses:
     """Return where node ports of one family are open; nothing given for a family stands for every address.

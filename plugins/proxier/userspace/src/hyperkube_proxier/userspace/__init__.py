@@ -112,7 +112,7 @@ class UserspaceProxier:
         found = list(of_family(plain, state.family))
         if ranges or not plain:
             where = node_port_addresses(ranges, state.node, state.family)
-            found += [_ANY[state.family]] if where.match_all else where.addresses()
+            found += [_ANY[state.family]] if where.match_all else where.listen_addresses()
         return found
 
     def cleanup(self) -> None:
