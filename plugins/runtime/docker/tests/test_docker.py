@@ -2,6 +2,7 @@
 
 import json
 import logging
+import threading
 from pathlib import Path
 
 import pytest
@@ -275,6 +276,20 @@ def test_what_ends_by_itself_has_its_exit_code(rig):
     _, (status,) = rig.runtime.pod("u")
 
     assert (status.state, status.exit_code, status.reason, status.image) == ("exited", 3, "Error", IMAGE)
+
+
+def test_that_memory_was_used_up_may_be_known_after_the_end(rig):
+    limits = {"linux": {"resources": {"memory_limit_in_bytes": 64 << 20}}}
+    container = rig.container(rig.sandbox(), **limits)
+    rig.runtime.start_container(container)
+    rig.engine.end(container, 137)
+    late = threading.Timer(0.05, rig.engine.tell_out_of_memory, (container,))
+    late.start()
+
+    status = rig.runtime.container(container)
+    late.join()
+
+    assert (status.exit_code, status.reason) == (137, "OOMKilled")
 
 
 def test_limits_change_in_place(rig):

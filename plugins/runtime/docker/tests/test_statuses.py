@@ -1,7 +1,14 @@
 """Docker's descriptions as the kubelet's records."""
 
 import pytest
-from hyperkube_runtime.docker.statuses import container_status, listed_container, listed_sandbox, moment, pullable
+from hyperkube_runtime.docker.statuses import (
+    container_status,
+    listed_container,
+    listed_sandbox,
+    may_be_oom_killed,
+    moment,
+    pullable,
+)
 
 NEVER = "0001-01-01T00:00:00Z"
 STARTED, FINISHED = "1970-01-01T00:00:02.5Z", "1970-01-01T00:00:03.123456789Z"
@@ -45,6 +52,24 @@ def test_states(state, seen):
     status = container_status(described(**state), {})
 
     assert (status.state, status.exit_code, status.reason) == seen
+
+
+@pytest.mark.parametrize(
+    ("state", "limits", "now", "waits"),
+    [
+        ({"ExitCode": 137}, {"Memory": 64}, 3.2, True),
+        ({"ExitCode": 137}, {"Memory": 64}, 4.0, False),
+        ({"ExitCode": 137}, {"Memory": 0}, 3.2, False),
+        ({"ExitCode": 137, "OOMKilled": True}, {"Memory": 64}, 3.2, False),
+        ({"ExitCode": 1}, {"Memory": 64}, 3.2, False),
+        ({"ExitCode": 137, "Running": True}, {"Memory": 64}, 3.2, False),
+    ],
+    ids=["just now", "a while ago", "without a limit", "told already", "of itself", "runs again"],
+)
+def test_docker_may_not_know_yet_that_memory_was_used_up(state, limits, now, waits):
+    found = described(StartedAt=STARTED, FinishedAt=FINISHED, **state) | {"HostConfig": limits}
+
+    assert may_be_oom_killed(found, now) == waits
 
 
 def test_what_never_ran_ended_when_it_was_created():

@@ -155,6 +155,11 @@ class InMemoryEngine:
             state |= {"Running": False, "Pid": 0, "ExitCode": exit_code, "FinishedAt": _now()}
             self._happened("die", container_id)
 
+    def tell_out_of_memory(self, container_id: str) -> None:
+        """Say of a container that it has used up its memory, as the kernel's own notice does."""
+        self._found(container_id)["State"]["OOMKilled"] = True
+        self._happened("oom", container_id)
+
     def remove(self, container_id: str, *, force: bool = True) -> None:
         """Remove it."""
         self._fail("remove")

@@ -28,7 +28,7 @@ from hyperkube_runtime.docker.oom_scores import least_oom_score_adj
 from hyperkube_runtime.docker.pod_networks import network_problem
 from hyperkube_runtime.docker.sandbox_ports import connect_in_namespace
 from hyperkube_runtime.docker.sandboxes import DockerSandboxes, create_container, listed
-from hyperkube_runtime.docker.statuses import container_status, listed_container
+from hyperkube_runtime.docker.statuses import container_status, listed_container, may_be_oom_killed
 from hyperkube_runtime.docker.streams import DockerProcess
 
 from hyperkube.hookspecs.network import CollectsGarbage, ConnectsNamespaces, Network
@@ -48,6 +48,7 @@ from hyperkube.hookspecs.runtime import (
 from hyperkube.machinery.clock import Clock
 
 RUNTIME_NAME = "docker"
+_OOM_LOOK_SECONDS = 0.05
 _log = logging.getLogger("hyperkube.docker")
 
 
@@ -74,6 +75,8 @@ class DockerRuntime:
         """
         self._engine = engine
         self._clock = clock
+        self._stopped: set[str] = set()
+        """Containers that the kubelet has ended: what killed them is known."""
         self._version = str(engine.version().get("Version", ""))
         info = engine.info()
         self._docker_root = str(info.get("DockerRootDir", ""))
@@ -194,6 +197,7 @@ class DockerRuntime:
 
     def stop_container(self, container_id: str, grace_seconds: float) -> None:
         """Stop it; the call takes as long as the container does."""
+        self._stopped.add(container_id)
         try:
             self._engine.stop(container_id, int(grace_seconds))
         except EngineFailed as error:
@@ -202,6 +206,7 @@ class DockerRuntime:
 
     def remove_container(self, container_id: str) -> None:
         """Remove it with its log and the link to that."""
+        self._stopped.discard(container_id)
         found = self._inspect(container_id)
         if found is None:
             return
@@ -267,7 +272,7 @@ class DockerRuntime:
             raise RuntimeFailed(str(error)) from error
 
     def _status(self, container_id: str) -> ContainerStatus | None:
-        found = self._inspect(container_id)
+        found = self._ended(container_id)
         if found is None:
             return None
         try:
@@ -277,6 +282,18 @@ class DockerRuntime:
                 raise RuntimeFailed(str(error)) from error
             image = {}
         return container_status(found, image)
+
+    def _ended(self, container_id: str) -> Json | None:
+        """Return the description of a container; of one that was killed, once Docker knows whether for its memory."""
+        found = self._inspect(container_id)
+        while (
+            found is not None
+            and container_id not in self._stopped
+            and may_be_oom_killed(found, self._clock.now().timestamp())
+        ):
+            self._clock.sleep(_OOM_LOOK_SECONDS)
+            found = self._inspect(container_id)
+        return found
 
     def reopen_log(self, container_id: str) -> None:
         """Refuse: Docker rotates the logs itself, by the options they were created with."""

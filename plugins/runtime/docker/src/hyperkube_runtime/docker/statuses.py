@@ -18,6 +18,9 @@ from hyperkube.hookspecs.runtime import ContainerState, ContainerStatus, Sandbox
 
 PULLABLE, BY_ID = "docker-pullable://", "docker://"
 _NEVER = "0001-01-01T00:00:00Z"
+_KILLED = 137
+OOM_SECONDS = 0.5
+"""How long after the end of a container Docker may still learn that the kernel ended it."""
 _STATES = {
     "created": ContainerState.CREATED,
     "running": ContainerState.RUNNING,
@@ -170,6 +173,21 @@ def _outcome(found: Json) -> dict[str, Any]:
         created = moment(found.get("Created", ""))
         return {**ended, "started_at": created, "finished_at": created, "reason": "ContainerCannotRun"}
     return {"state": ContainerState.CREATED, "message": message}
+
+
+def may_be_oom_killed(found: Json, now: float) -> bool:
+    """Tell whether Docker may still say of a container that was killed that it had used up its memory.
+
+    The daemon hears of the end of a container and of the kernel's reason in two events, in either order.
+
+    Args:
+        found: the description of the container.
+        now: the time, in seconds since 1970.
+    """
+    state = found["State"]
+    if state.get("Running") or state.get("OOMKilled") or int(state.get("ExitCode", 0)) != _KILLED:
+        return False
+    return bool(found["HostConfig"].get("Memory")) and now - moment(state.get("FinishedAt", "")) < OOM_SECONDS
 
 
 def pullable(image_id: str, image: Json) -> str:
