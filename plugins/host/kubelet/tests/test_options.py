@@ -56,6 +56,11 @@ def test_a_socket_that_is_there_is_for_the_remote_runtime_alone(tmp_path, monkey
     assert found.values["container-runtime-endpoint"] == (f"unix://{path}" if is_found else "")
 
 
+@pytest.mark.parametrize(("given", "root"), [("", "/node/seccomp"), ("/etc/profiles", "/etc/profiles")])
+def test_seccomp_profiles_are_below_the_root_unless_they_are_elsewhere(given, root):
+    assert options(root_dir="/node", seccomp_profile_root=given).pods.seccomp_root == Path(root)
+
+
 def test_values_are_read_as_their_types(tmp_path):
     found = options(
         node_ip="10.0.0.1,fd00::1",

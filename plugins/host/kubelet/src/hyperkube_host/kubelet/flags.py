@@ -119,6 +119,7 @@ FLAGS = (
             "",
             "sysctls that pods may have beside the safe ones; NAME or PREFIX*",
         ),
+        Flag("seccomp-profile-root", STRING, "", "folder of seccomp profiles; seccomp below --root-dir unless given"),
         Flag("seccomp-default", BOOL, False, "containers that name no seccomp profile get RuntimeDefault"),
         Flag("resolv-conf", STRING, "/etc/resolv.conf", "resolver file that pods inherit"),
         Flag("root-dir", STRING, "/var/lib/kubelet", "folder for pods and volumes"),
@@ -137,7 +138,6 @@ FLAGS = (
         Flag("bootstrap-checkpoint-path", STRING, "", "folder of the pods that start before the API server answers"),
         *unbuilt(
             Flag("master-service-namespace", STRING, "default", "namespace of the services in pods' environment"),
-            Flag("seccomp-profile-root", STRING, "/var/lib/kubelet/seccomp", "folder of seccomp profiles"),
             Flag("experimental-check-node-capabilities-before-mount", BOOL, False, "look for mount programs first"),
         ),
     ),

@@ -125,6 +125,7 @@ class PodOptions(Record):
     resolv_conf: Path | None
     allowed_sysctls: tuple[str, ...]
     seccomp_default: bool
+    seccomp_root: Path
     unprivileged_port_offset: int
     sync_seconds: float
     change_detection: str
@@ -145,13 +146,15 @@ class PodOptions(Record):
         Raises:
             UsageError: a size that cannot be read.
         """
+        root = Path(values["root-dir"]).absolute()
         return cls(
-            root=Path(values["root-dir"]).absolute(),
+            root=root,
             cluster_dns=values["cluster-dns"],
             cluster_domain=values["cluster-domain"],
             resolv_conf=Path(values["resolv-conf"]) if values["resolv-conf"] else None,
             allowed_sysctls=values["allowed-unsafe-sysctls"],
             seccomp_default=values["seccomp-default"],
+            seccomp_root=Path(values["seccomp-profile-root"] or root / "seccomp").absolute(),
             unprivileged_port_offset=values["unprivileged-port-offset"],
             sync_seconds=values["sync-frequency"],
             change_detection=values["config-map-and-secret-change-detection-strategy"],

@@ -102,7 +102,7 @@ def build_runtime_manager(given: RuntimeManagerInputs) -> RuntimeManager:
         resolver_file=_resolver(dns, runtime),
         containers=ContainerSettings(
             resources=resources,
-            seccomp_root=options.root / "seccomp",
+            seccomp_root=options.seccomp_root,
             seccomp_default=options.seccomp_default,
         ),
         cluster_domain=options.cluster_domain,
