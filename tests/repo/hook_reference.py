@@ -6,7 +6,7 @@ import importlib
 import inspect
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import ModuleType
 
 from hyperkube_command.plugins.catalog import SPECIFICATIONS
@@ -49,14 +49,48 @@ def _signature(name: str, function: Callable[..., object]) -> str:
 
 
 def _types(module: ModuleType, text: str) -> list[type]:
-    """Return the types of the family that a text of signatures names."""
-    named = dict.fromkeys(re.findall(r"\w+", text))
-    types = [getattr(module, name, None) for name in named]
-    return [each for each in types if isinstance(each, type) and each.__module__.startswith("hyperkube.hookspecs")]
+    """Return the types that signatures name, those that their members name, and the classes that a plugin may offer.
+
+    The last ones are the protocols and bases of the family's module that nothing names: what a plugin can do beside.
+    """
+    found: dict[str, type] = {}
+    due = [text]
+    while due:
+        for name in re.findall(r"\w+", due.pop()):
+            each = getattr(module, name, None)
+            if name not in found and isinstance(each, type) and each.__module__.startswith("hyperkube.hookspecs"):
+                found[name] = each
+                due.append(" ".join(line.partition("#")[0] for line in _members(each)))
+    for name, each in vars(module).items():
+        is_own = isinstance(each, type) and each.__module__ == module.__name__ and not name.startswith("_")
+        if (
+            is_own
+            and name not in found
+            and not name.endswith("Hooks")
+            and (_is_protocol(each) or _derives(each, found))
+        ):
+            found[name] = each
+    return list(found.values())
+
+
+def _is_protocol(each: type) -> bool:
+    return bool(getattr(each, "_is_protocol", False))
+
+
+def _derives(each: type, known: Mapping[str, type]) -> bool:
+    return any(base in known.values() for base in each.__mro__[1:])
 
 
 def _described(each: type) -> str:
     """Return a type with its attributes and methods, as a reader of its source finds them."""
+    summary = (inspect.getdoc(each) or "").partition("\n")[0]
+    members = "\n".join(_members(each))
+    listed = f"\n```python\n{members}\n```\n" if members else ""
+    return f"\n`{each.__module__}.{each.__name__}`: {summary}\n{listed}"
+
+
+def _members(each: type) -> list[str]:
+    """Return the attributes and methods of a class, a line each, methods with what they do."""
     annotations = vars(each).get("__annotations__", {})
     members = [f"{name}: {annotation}".replace("'", '"') for name, annotation in annotations.items()]
     for name, member in vars(each).items():
@@ -65,10 +99,9 @@ def _described(each: type) -> str:
         if isinstance(member, property) and member.fget is not None:
             members.append(f"{name}: {inspect.signature(member.fget).return_annotation}")
         elif inspect.isfunction(member):
-            members.append(f"def {_signature(name, member)}")
-    summary = (inspect.getdoc(each) or "").partition("\n")[0]
-    listed = f"\n```python\n{chr(10).join(members)}\n```\n" if members else ""
-    return f"\n`{each.__module__}.{each.__name__}`: {summary}\n{listed}"
+            said = (inspect.getdoc(member) or "").partition("\n")[0]
+            members.append(f"def {_signature(name, member)}" + (f"  # {said}" if said else ""))
+    return members
 
 
 if __name__ == "__main__":
