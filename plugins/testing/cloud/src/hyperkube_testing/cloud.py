@@ -68,6 +68,8 @@ class CloudContract:
 
     def node(self) -> Object:
         """Return a node behind which the cloud has a running machine; needed by providers with instances."""
+        import pytest
+
         pytest.fail("a provider with instances overrides node(): a node with a running machine behind it")
 
     def nodes(self) -> list[Object]:
