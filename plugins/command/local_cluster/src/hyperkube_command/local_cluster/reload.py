@@ -7,6 +7,7 @@ the modules of before come back.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import sys
 import threading
@@ -62,6 +63,8 @@ class Reloader:
             self._say(f"not reloaded: {remark}")
         if follows.servers:
             self._reload(follows)
+            # What was closed is full of cycles, and a running server's collector comes for old objects very seldom.
+            gc.collect()
 
     def _reload(self, follows: Consequence) -> None:
         clock = SystemClock()
