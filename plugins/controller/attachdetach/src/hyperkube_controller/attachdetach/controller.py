@@ -15,6 +15,7 @@ from hyperkube_controller.attachdetach.actual_state_of_world import ActualStateO
 from hyperkube_controller.attachdetach.decision import (
     Attach,
     Detach,
+    Operation,
     Refuse,
     Step,
     Wait,
@@ -152,6 +153,9 @@ class Attachdetach(Plugin):
         wanted = self._desired.wanted_by(node) if node is not None else {}
         self._forget_refusals(key, wanted)
         attached = self._actual.attached_to(key)
+        if node is None and not attached:
+            self._forget(key)
+            return None
         steps = decide(
             node,
             wanted,
@@ -167,16 +171,17 @@ class Attachdetach(Plugin):
 
     def _carry_out(self, key: str, node: Object | None, steps: Sequence[Step]) -> list[float | None]:
         """Take the steps, what is detached first, several volumes at once; return when to look again for each."""
-        if len(steps) <= 1:
-            return [self._try(key, node, step) for step in steps]
-        first = [step for step in steps if isinstance(step, Detach)]
-        pauses: list[float | None] = []
+        pauses = [step.seconds for step in steps if isinstance(step, Wait)]
+        detached = [step for step in steps if isinstance(step, Detach)]
+        others = [step for step in steps if not isinstance(step, Detach | Wait)]
+        if len(detached) + len(others) <= 1:
+            return pauses + [self._try(key, node, step) for step in (*detached, *others)]
         with ThreadPoolExecutor(OPERATIONS, thread_name_prefix="attachdetach") as pool:
-            for batch in (first, [step for step in steps if not isinstance(step, Detach)]):
+            for batch in (detached, others):
                 pauses += pool.map(lambda step: self._try(key, node, step), batch)
         return pauses
 
-    def _try(self, key: str, node: Object | None, step: Step) -> float | None:
+    def _try(self, key: str, node: Object | None, step: Operation) -> float | None:
         """Take a step unless it failed a moment ago; return after how many seconds to look again.
 
         What failed waits by volume and not by node: each attempt changes the node's status, which brings the key back.
@@ -201,6 +206,13 @@ class Attachdetach(Plugin):
             return _in_use(node)
         with self._lock:
             return self._gone_in_use.get(key)
+
+    def _forget(self, key: str) -> None:
+        """Keep nothing of a node that is gone and has no volumes any more."""
+        with self._lock:
+            self._gone_in_use.pop(key, None)
+            self._report_locks.pop(key, None)
+            self._asked_at.pop(key, None)
 
     def _recover(self) -> None:
         """At the start, suspect of each VolumeAttachment that its volume may be attached where no status says so.
@@ -252,9 +264,7 @@ class Attachdetach(Plugin):
 
     # steps
 
-    def _do(self, key: str, node: Object | None, step: Step) -> float | None:
-        if isinstance(step, Wait):
-            return step.seconds
+    def _do(self, key: str, node: Object | None, step: Operation) -> float | None:
         if isinstance(step, Detach):
             self._detach(key, node, step)
         elif isinstance(step, Refuse):

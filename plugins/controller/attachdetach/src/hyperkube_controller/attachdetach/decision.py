@@ -77,7 +77,8 @@ class Wait:
     seconds: float | None
 
 
-Step = Attach | Refuse | Detach | Wait
+Operation = Attach | Refuse | Detach
+Step = Operation | Wait
 
 
 def is_managed(node: Object) -> bool:
