@@ -53,6 +53,14 @@ class Provisionable(Protocol):
 
 
 @runtime_checkable
+class TakesMountOptions(Protocol):
+    """Volumes made for claims whose class may name mount options; a kind that does not say so takes none."""
+
+    def supports_mount_option(self) -> bool:
+        """Tell whether the ``mountOptions`` of a class reach the mount."""
+
+
+@runtime_checkable
 class Deletable(Protocol):
     """Volumes whose storage can be deleted."""
 

@@ -82,6 +82,28 @@ def test_a_failure_is_told(of_class, named):
     assert names(cluster) == []
 
 
+class Mounted(Disks):
+    """A provisioner that says whether it takes mount options."""
+
+    def __init__(self, takes):
+        super().__init__()
+        self.takes = takes
+
+    def supports_mount_option(self):
+        return self.takes
+
+
+@pytest.mark.parametrize(("disks", "made"), [(Disks(), []), (Mounted(False), []), (Mounted(True), ["c"])])
+def test_mount_options_are_for_provisioners_that_take_them(disks, made):  # 11-20
+    cluster = world(disks=disks, mountOptions=["ro", "nfsvers=4"])
+
+    text = 'Mount options are not supported by the provisioner but StorageClass "fast" has mount options [ro nfsvers=4]'
+    assert disks.made == made
+    assert ("ProvisioningFailed" in cluster.said()) is not bool(made)
+    assert made or cluster.said()["ProvisioningFailed"] == text
+    assert annotations(cluster)[PROVISIONER] == "example.com/disks"
+
+
 def test_nothing_is_made_where_a_volume_fits():  # 11-6, 11-22
     for provisioner in ("example.com/disks", "vendor.com/my-volume"):
         cluster = world(volume(storage_class="fast"), provisioner=provisioner)

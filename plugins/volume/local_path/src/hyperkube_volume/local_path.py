@@ -108,6 +108,10 @@ class LocalFolders:
         meta = {"metadata": {"name": mounted.name}}
         return VolumeSpec(volume={"name": mounted.name, "local": {"path": ""}}, persistent_volume=meta)
 
+    def supports_mount_option(self) -> bool:
+        """Take a class's mount options: they are those of the bind mount."""
+        return True
+
     def provision(self, request: ProvisionRequest) -> Object:
         """Make a folder and return the volume of it.
 

@@ -20,7 +20,7 @@ from hyperkube.client.client import Client
 from hyperkube.client.events import EventRecorder
 from hyperkube.client.reconcile import NotYet
 from hyperkube.hookspecs.volume import VolumeFailed
-from hyperkube.hookspecs.volume_storage import Deletable, Provisionable, ProvisionRequest
+from hyperkube.hookspecs.volume_storage import Deletable, Provisionable, ProvisionRequest, TakesMountOptions
 from hyperkube.kinds.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES
 from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import AlreadyExists, ApiError, NotFound
@@ -100,6 +100,11 @@ class Provisioning:
             maker = self._provisioner(storage_class["provisioner"])
         except VolumeFailed as error:
             raise self._failed(claim, f"Failed to create provisioner: {error}") from error
+        options = storage_class.get("mountOptions") or []
+        if options and not (isinstance(maker, TakesMountOptions) and maker.supports_mount_option()):
+            listed, of = " ".join(options), name_of(storage_class)
+            text = "Mount options are not supported by the provisioner but StorageClass"
+            raise self._failed(claim, f'{text} "{of}" has mount options [{listed}]')
         request = ProvisionRequest(name=name, claim=claim, storage_class=storage_class, node_name=node)
         try:
             made = maker.provision(request)
