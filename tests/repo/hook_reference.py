@@ -19,6 +19,9 @@ Generated from `hyperkube.hookspecs` by `./dev docs`; do not edit. A plugin impl
 `hyperkube.plugin.Plugin`; the promises under *Must* are tests in the family's contract class.
 """
 
+MORE = {"scheduler": ("hyperkube.hookspecs.pod_groups",), "volume": ("hyperkube.hookspecs.volume_storage",)}
+"""Family → further modules with what its plugins may offer."""
+
 
 def render() -> str:
     """Return the page."""
@@ -34,6 +37,8 @@ def render() -> str:
         for hook, function in hooks:
             parts.append(f"\n### `{_signature(hook, function)}`\n\n```text\n{inspect.getdoc(function)}\n```\n")
         types = _types(module, " ".join(_signature(*row) for row in hooks))
+        for more in MORE.get(family, ()):
+            types += _own(importlib.import_module(more))
         if types:
             parts += [f"\n### Types of {family}\n", *map(_described, types)]
     return "".join(parts)
@@ -61,16 +66,20 @@ def _types(module: ModuleType, text: str) -> list[type]:
             if name not in found and isinstance(each, type) and each.__module__.startswith("hyperkube.hookspecs"):
                 found[name] = each
                 due.append(" ".join(line.partition("#")[0] for line in _members(each)))
-    for name, each in vars(module).items():
-        is_own = isinstance(each, type) and each.__module__ == module.__name__ and not name.startswith("_")
-        if (
-            is_own
-            and name not in found
-            and not name.endswith("Hooks")
-            and (_is_protocol(each) or _derives(each, found))
-        ):
+    for each in _own(module):
+        name, offers = each.__name__, _is_protocol(each) or _derives(each, found)
+        if offers and name not in found and not name.endswith("Hooks"):
             found[name] = each
     return list(found.values())
+
+
+def _own(module: ModuleType) -> list[type]:
+    """Return the public classes of a module, in its order."""
+    return [
+        each
+        for name, each in vars(module).items()
+        if isinstance(each, type) and each.__module__ == module.__name__ and not name.startswith("_")
+    ]
 
 
 def _is_protocol(each: type) -> bool:
