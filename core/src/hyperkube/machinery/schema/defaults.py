@@ -82,10 +82,11 @@ class _Source:
         """Return what fills in the object in the variable `value`; `above` are the types that contain it."""
         lines = []
         for name, field in members(schema).items():
-            member = f"{value}.get({name!r})"
             if matters(field):
-                lines += [f"if {member} is None:", f" {value}[{name!r}] = {field.default!r}"]
-            lines += self._going_below(field, member, f"{value}_", above)
+                lines += [f"if {value}.get({name!r}) is None:", f" {value}[{name!r}] = {field.default!r}"]
+            below = self._going_below(field, f"{value}[{name!r}]", f"{value}_", above)
+            if below:  # of many members few are there
+                lines += [f"if {name!r} in {value}:", *_indented(below)]
         return [f"if {value}.__class__ is dict:", *_indented(lines)] if lines else []
 
     def _going_below(self, field: KubeField, value: str, inner: str, above: tuple[type[KubeSchema], ...]) -> list[str]:
@@ -99,6 +100,8 @@ class _Source:
         schema = field.schema()
         if schema in above:
             return [f"{self.function(schema)}({value})"]
+        if value.isidentifier():
+            return self._filling(schema, value, (*above, schema))
         return [f"{inner} = {value}", *self._filling(schema, inner, (*above, schema))]
 
 
