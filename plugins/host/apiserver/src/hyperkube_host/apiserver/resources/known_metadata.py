@@ -17,11 +17,15 @@ class KnownMetadata:
     __slots__ = ("_text",)
 
     def __init__(self, meta: Object) -> None:
-        self._text = orjson.dumps(meta)
+        self._text = _json(meta)
 
     def holds(self, meta: object) -> bool:
         """Tell whether metadata is what it was then."""
-        try:
-            return orjson.dumps(meta) == self._text
-        except TypeError:  # a plugin put something into it that is not JSON's
-            return False
+        return self._text is not None and _json(meta) == self._text
+
+
+def _json(meta: object) -> bytes | None:
+    try:
+        return orjson.dumps(meta)
+    except TypeError:  # not what JSON can hold, such as an integer beyond 64 bits
+        return None
