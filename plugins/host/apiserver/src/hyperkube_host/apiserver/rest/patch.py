@@ -129,13 +129,20 @@ def patched(
 def _untouched(content: Any, document: Any, old: Object) -> Object:
     """Return the members that a patch does not name: they are canonical, and need no decoding.
 
-    None are where a directive is about the whole object, or members come in whose place is not known.
+    Of metadata that it does name these are the members within. None are where a directive is about the whole object, or
+    members come in whose place is not known.
     """
     if not isinstance(content, dict) or not isinstance(document, dict) or not document.keys() <= old.keys():
         return {}
     if any(name.startswith("$") for name in content):
         return {}
-    return {name: value for name, value in old.items() if name in document and name not in content}
+    kept = {name: value for name, value in old.items() if name in document and name not in content}
+    named, meta = content.get("metadata"), document.get("metadata")
+    if isinstance(named, dict) and isinstance(meta, dict) and not any(name.startswith("$") for name in named):
+        before = old["metadata"]
+        if within := {name: before[name] for name in before if name in meta and name not in named}:
+            kept["metadata"] = within
+    return kept
 
 
 def _patched_document(codec: Codec, patch_type: str, content: Any, old: Object) -> Any:
@@ -200,8 +207,8 @@ def decode_patched(
 ) -> Object:
     """Return a patched document as an object; what a patch brought that does not fit is refused in its own words.
 
-    Unknown fields are told in the order of the document, or of what `ordered` makes of it. The members in `kept` are
-    canonical and taken as they are; the object shares nothing with them.
+    Unknown fields are told in the order of the document, or of what `ordered` makes of it. The members in `kept`, and
+    those of its metadata, are canonical and taken as they are; the object shares nothing with them.
 
     Raises:
         Invalid: the document does not decode, or has unknown fields where that is strictly forbidden.
@@ -226,11 +233,17 @@ def _decoded(codec: Codec, document: Any, kept: Object, *, report: bool) -> tupl
     """Decode those members of a document that are not in `kept`, which has the order of an object."""
     if not kept:
         return codec.decode(copy_object(document), report=report)
-    changed = {name: value for name, value in document.items() if name not in kept}
+    changed, meta, kept_meta = document, document.get("metadata"), kept.get("metadata", {})
+    named = {name: value for name, value in meta.items() if name not in kept_meta} if isinstance(meta, dict) else {}
+    if named:
+        changed = {**document, "metadata": named}
+    changed = {name: value for name, value in changed.items() if name not in kept or (name == "metadata" and named)}
     obj, unknown = codec.decode(copy_object(changed), report=report)
     if not obj.keys() <= document.keys():  # something is written even if it is empty
         return codec.decode(copy_object(document), report=report)
     kept = copy_object(kept)
+    if kept_meta and named:
+        kept["metadata"] |= obj["metadata"]
     names = [name for name in document if name in kept or name in obj]
     return {name: kept[name] if name in kept else obj[name] for name in names}, unknown
 
