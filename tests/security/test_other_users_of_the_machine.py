@@ -1,11 +1,18 @@
 """What other users of the machine may write to is not followed, and what is ours they cannot read."""
 
+import logging
 import os
+import socket
 import stat
 
 import pytest
 from hyperkube_lib.loopback_slices import FIRST, hold_slice
+from hyperkube_runtime.process.runtime import ProcessRuntime
+from hyperkube_runtime.process.shim_client import ShimEvents
 from hyperkube_storage.sqlite import SqliteStore
+
+from hyperkube.machinery.clock import SystemClock
+from hyperkube.testing.waiting import eventually
 
 
 @pytest.mark.parametrize("trap", ["link to a file", "link to nothing", "folder", "pipe"])
@@ -45,3 +52,34 @@ def test_a_store_is_its_owners_alone(tmp_path):
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
     assert files.pop("storage.db.lock") == 0o600
     assert set(files.values()) == {0o600}
+
+
+@pytest.mark.parametrize("said", [b"\xff\xfe", b"", b"x" * 4096, b"\0", b"../../etc"], ids=repr)
+def test_what_is_no_change_of_a_container_ends_no_thread(tmp_path, said):
+    before, heard = os.umask(0), []
+    try:
+        events = ShimEvents(tmp_path, heard.append, logging.getLogger("test"))
+    finally:
+        os.umask(before)
+    try:
+        place = tmp_path / "events.sock"
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as reporter:
+            reporter.sendto(said, str(place))
+            reporter.sendto(b"c1", str(place))
+        eventually(lambda: "c1" in heard)
+        assert stat.S_IMODE(place.stat().st_mode) == 0o600
+    finally:
+        events.close()
+
+
+def test_users_of_pods_pass_through_the_runtimes_folders_and_see_nothing(tmp_path):
+    before = os.umask(0)
+    try:
+        runtime = ProcessRuntime(tmp_path / "process", clock=SystemClock(), logger=logging.getLogger("test"))
+    finally:
+        os.umask(before)
+    modes = {folder.name: stat.S_IMODE(folder.stat().st_mode) for folder in (tmp_path / "process").glob("*s")}
+    runtime.close()
+
+    assert stat.S_IMODE((tmp_path / "process").stat().st_mode) == 0o711
+    assert modes == {"sandboxes": 0o711, "containers": 0o711}

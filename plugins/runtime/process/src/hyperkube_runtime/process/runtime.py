@@ -71,7 +71,7 @@ class ProcessRuntime:
         """Keep everything under `root`, and continue with what an earlier run left there.
 
         Args:
-            root: created when missing, for the owner only.
+            root: created when missing; others, who may be the users of pods, pass through it and see nothing.
             clock: gives the creation times.
             logger: of failures without a caller.
             private_views: mount volumes at their mount paths where the machine allows it.
@@ -80,7 +80,7 @@ class ProcessRuntime:
         self._container_folder = root / "containers"
         for folder in (root, self._sandbox_folder, self._container_folder):
             folder.mkdir(parents=True, exist_ok=True)
-        root.chmod(0o711)
+            folder.chmod(0o711)
         self._root = root
         self._clock = clock
         self._logger = logger

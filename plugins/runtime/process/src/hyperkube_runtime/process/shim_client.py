@@ -240,6 +240,7 @@ class ShimEvents:
         folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             self._socket.bind(f"/proc/self/fd/{folder}/events.sock")
+            Path(f"/proc/self/fd/{folder}/events.sock").chmod(0o600)
         finally:
             os.close(folder)
         self._poll.register(self._socket, select.POLLIN)
@@ -266,7 +267,7 @@ class ShimEvents:
                     os.read(self._stop, 4096)
                     continue
                 if descriptor == self._socket.fileno():
-                    container_id = self._socket.recv(4096).decode()
+                    container_id = self._socket.recv(4096).decode(errors="replace")
                 else:
                     self._poll.unregister(descriptor)
                     container_id = self._watched.pop(descriptor)
