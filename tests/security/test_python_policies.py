@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from hyperkube_admission.python_policy.process import Job, NoVerdict, Process, Turn
+from hyperkube_admission.python_policy.verdict import is_question, is_refusal, is_verdict
 
 from hyperkube.machinery.clock import SystemClock
 from hyperkube.testing.waiting import eventually
@@ -55,6 +56,52 @@ def process(tmp_path):
         process.end()
 
 
+FORGED = {
+    "another policy's": {"policy": 1, "serial": 1},
+    "another review's": {"policy": 0, "serial": 2},
+    "no number": {"policy": 0},
+    "a refusal of another kind": {"policy": 0, "serial": 1, "deny": "no"},
+    "a status that lets in": {"policy": 0, "serial": 1, "deny": {"message": "m", "reason": "r", "code": 200}},
+    "a status that is none": {"policy": 0, "serial": 1, "deny": {"message": "m", "reason": "r", "code": 10**9}},
+    "warnings of another kind": {"policy": 0, "serial": 1, "warnings": [5]},
+    "annotations of another kind": {"policy": 0, "serial": 1, "annotations": {"a": {}}},
+    "an object that is none": {"policy": 0, "serial": 1, "object": "x"},
+    "a patch that is none": {"policy": 0, "serial": 1, "patch": {"op": "remove"}},
+    "a question without words": {"look": 5},
+    "a question of numbers": {"look": ["get", 1, 2, 3]},
+}
+
+
+@pytest.mark.parametrize("message", FORGED.values(), ids=FORGED)
+def test_what_has_the_shape_of_no_verdict_is_none(message):
+    assert not is_verdict(message, 0, 1)
+    assert not is_question(message.get("look"))
+
+
+def test_what_is_left_of_a_review_answers_no_other(process):
+    forged = {"policy": 0, "serial": 1}
+    process = process(
+        f"    body = json.dumps({forged!r}).encode(); say(struct.pack('!I', len(body)) + body); return 'no'"
+    )
+
+    assert ask(process) == [forged]
+    with pytest.raises(NoVerdict, match="what is no verdict"):
+        ask(process)
+
+
+@pytest.mark.parametrize("code", [200, 399, 600, 10**9, "403", True, None])
+def test_a_refusal_has_a_status_that_refuses(code):
+    assert not is_refusal(code)
+
+
+def test_a_refusal_of_another_status_is_the_authors_mistake(process):
+    process = process("    from hyperkube_admission.python_policy import Deny; return Deny('m', 200)")
+
+    (told,) = ask(process)
+
+    assert told["failed"] == "TypeError: the code of a Deny is a number from 400 to 599, not 200"
+
+
 def ask(process):
     deadline = time.monotonic() + BUDGET
     return list(process.ask([Turn(0, BUDGET, closed=True)], REVIEW, deadline, lambda _: {"found": None}))
@@ -96,6 +143,6 @@ def test_it_sees_nothing_of_the_servers_environment(process, tmp_path, monkeypat
     told = tmp_path / "seen"
     process = process(f"    open({str(told)!r}, 'w').write(repr(dict(os.environ)))")
 
-    assert ask(process) == [{"policy": 0}]
+    assert ask(process) == [{"policy": 0, "serial": 1}]
 
     assert "hush" not in told.read_text()

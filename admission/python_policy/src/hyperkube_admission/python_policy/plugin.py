@@ -209,7 +209,7 @@ def _asked(request: AdmissionRequest) -> Object:
 
 def _refusal(policy: _Policy, said: Object) -> ApiError:
     text = f'policy "{policy.name}" denied the request: {said["message"]}'
-    return from_status({"message": text, "reason": said["reason"], "code": max(int(said["code"]), 400), "details": {}})
+    return from_status({"message": text, "reason": said["reason"], "code": said["code"], "details": {}})
 
 
 def _change(request: AdmissionRequest, told: Object) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 
 import orjson
 from hyperkube_admission.python_policy.channel import Channel, Closed
+from hyperkube_admission.python_policy.verdict import is_question, is_verdict
 
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.dataclass import dataclass
@@ -68,6 +69,7 @@ class Process:
         self._clock = clock
         own, other = socket.socketpair()
         self._channel = Channel(own, clock)
+        self._serial = 0
         with other:
             self._process = self._spawn(other)
         told = self._load(job)
@@ -124,7 +126,9 @@ class Process:
         """
         longest = max(turn.budget for turn in turns)
         run, closed = [turn.policy for turn in turns], [turn.closed for turn in turns]
-        body = orjson.dumps({"run": run, "closed": closed, "review": review, "budget": longest})
+        self._serial += 1
+        asked = {"run": run, "closed": closed, "review": review, "budget": longest, "serial": self._serial}
+        body = orjson.dumps(asked)
         turn = turns[0]
         try:
             self._channel.wait_at_most(deadline - self._clock.monotonic())
@@ -132,7 +136,7 @@ class Process:
             for turn in turns:
                 if turn is not turns[0]:
                     deadline = self._clock.monotonic() + turn.budget
-                told = self._verdict(deadline, answer)
+                told = self._verdict(turn.policy, deadline, answer)
                 if "memory" in told:
                     raise NoVerdict(told["failed"])
                 yield told
@@ -143,15 +147,17 @@ class Process:
         except Closed:
             raise NoVerdict("its process ended") from None
 
-    def _verdict(self, deadline: float, answer: Answer) -> Object:
+    def _verdict(self, policy: int, deadline: float, answer: Answer) -> Object:
         while True:
             left = deadline - self._clock.monotonic()
             if left <= 0:
                 raise TimeoutError
             self._channel.wait_at_most(left)
             told = self._channel.table()
-            if "look" not in told:
+            if is_verdict(told, policy, self._serial):
                 return told
+            if not is_question(told.get("look")):
+                raise NoVerdict("its process said what is no verdict")
             self._channel.send(answer(told["look"]))
 
     def kill(self) -> None:

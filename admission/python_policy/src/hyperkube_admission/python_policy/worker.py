@@ -20,6 +20,7 @@ from hyperkube_admission.python_policy.channel import Channel, Closed
 from hyperkube_admission.python_policy.cluster import Cluster, ConnectedCluster
 from hyperkube_admission.python_policy.loading import Loaded, NotLoaded, files, load
 from hyperkube_admission.python_policy.review import Deny, Object, Patch, Review, review_from
+from hyperkube_admission.python_policy.verdict import LEAST_CODE, MOST_CODE, is_refusal
 
 _GRACE_SECONDS = 1.0
 """How long after the budget the kernel ends this process, when nothing else does: the plugin's process may be gone."""
@@ -65,7 +66,7 @@ def _serve(channel: Channel, policies: list[Loaded], body: bytes) -> None:
         signal.setitimer(signal.ITIMER_REAL, seconds)
         answer = _verdict(policies[index], table, cluster)
         signal.setitimer(signal.ITIMER_REAL, 0)
-        channel.send({"policy": index, **answer})
+        channel.send({"policy": index, "serial": message["serial"], **answer})
         if "memory" in answer:
             sys.exit(1)
         if "deny" in answer or ("failed" in answer and message["closed"][place]):
@@ -99,7 +100,9 @@ def _judged(said: Any) -> Object:
     if isinstance(said, str):
         said = Deny(said)
     if isinstance(said, Deny):
-        return {"deny": asdict(said)}
+        if not is_refusal(said.code):
+            raise TypeError(f"the code of a Deny is a number from {LEAST_CODE} to {MOST_CODE}, not {said.code!r}")
+        return {"deny": {"message": str(said.message), "reason": str(said.reason), "code": said.code}}
     raise TypeError(f"a validating policy returns None, a message or a Deny, not {type(said).__name__}")
 
 
