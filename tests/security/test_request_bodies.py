@@ -307,6 +307,25 @@ class TestPatches:
             0
         ] in {200, 400, 422}
 
+    def test_one_item_is_not_merged_again_and_again_without_end(self, hostile):
+        hostile.ask("POST", DEPLOYMENTS, deployment("again", 1))
+        change = [{"name": "c0", "env": [{"name": f"e{number}", "value": "x"}]} for number in range(1500)]
+        body = {"spec": {"template": {"spec": {"containers": change}}}}
+
+        status, answer = quickly(lambda: hostile.ask("PATCH", f"{DEPLOYMENTS}/again", body, STRATEGIC))
+
+        assert (status, answer["reason"]) == (413, "RequestEntityTooLarge")
+
+    @pytest.mark.parametrize("number", ["18446744073709551616", "-9223372036854775809", "1e20", "-1e20"])
+    def test_a_number_beyond_64_bits_is_one_or_is_refused(self, hostile, number):
+        definition = column(".spec")
+        schema = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+        schema["properties"] = {"spec": {"type": "number", "maximum": "LIMIT"}}
+        text = json.dumps(definition).replace('"LIMIT"', number).replace("longs", "bigs").encode()
+
+        for kind in ("application/json", YAML):
+            assert hostile.ask("POST", f"{DEFINITIONS}?dryRun=All", text, kind)[0] == 201
+
 
 def deployment(name, count):
     containers = [{"name": f"c{n}", "image": "i"} for n in range(count)]

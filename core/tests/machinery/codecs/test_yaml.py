@@ -87,6 +87,26 @@ def test_a_document_that_aliases_would_blow_up_is_refused():
         yaml.loads("\n".join(lines).encode())
 
 
+@pytest.mark.parametrize("text", [
+    "a: &a " + "x" * 100_000 + "\nb: [" + "*a," * 2000 + "]",
+    "{? &a " + "x" * 100_000 + " : {}, b: [" + "{*a : 1}," * 2000 + "]}",
+], ids=["values", "keys"])  # fmt: skip
+def test_a_long_text_that_aliases_would_repeat_is_refused(text):
+    with pytest.raises(yaml.YamlError, match="document contains excessive aliasing"):
+        yaml.loads(text.encode())
+
+
+def test_a_long_key_is_told_a_bounded_number_of_times():
+    _, duplicates = yaml.loads(("{? &a " + "x" * 100_000 + " : 1," + "*a : 1," * 2000 + "}").encode())
+
+    assert 0 < sum(map(len, duplicates)) < 2_000_000
+
+
+def test_many_directives_are_refused():
+    with pytest.raises(yaml.YamlError, match="too many directives"):
+        yaml.loads("".join(f"%TAG !a{number}! x\n" for number in range(200)).encode() + b"---\na: 1\n")
+
+
 def test_an_anchor_inside_itself_is_refused():
     with pytest.raises(yaml.YamlError, match="contains itself"):
         yaml.loads(b"a: &a [*a]")

@@ -13,6 +13,7 @@ from typing import Any
 
 from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.field import quote
+from hyperkube.machinery.numbers import without_fraction
 
 _BOOLS = {
     **dict.fromkeys(("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"), True),
@@ -29,6 +30,9 @@ _PLAIN = "!plain"  # stands for: neither quoted nor tagged
 _MERGE = object()
 _MAX_DEPTH = 1000
 _MAX_SIZE = 400_000
+_TEXT = 64  # as many characters count for one more value
+_MOST_TOLD = 1 << 20  # characters of messages about duplicate keys
+_MOST_DIRECTIVES = 100  # the reader compares each with all before it
 _MOST_DIGITS = 400  # beyond all that a float can hold
 _TOO_DEEP = "yaml: exceeded max depth"
 _TOO_MANY_ALIASES = "yaml: document contains excessive aliasing"
@@ -51,6 +55,8 @@ def loads(body: bytes) -> tuple[Any, list[str]]:
     """
     import yaml
 
+    if body.count(b"\n%") > _MOST_DIRECTIVES:
+        raise YamlError("yaml: found too many directives")
     try:
         _refuse_depth(body)
         node = next(iter(_nodes(body)), None)
@@ -75,21 +81,25 @@ class _Reading:
     duplicates: list[str] = dataclass_field(default_factory=list)
     built: dict[int, Any] = dataclass_field(default_factory=dict)
     copied: int = 0
+    told: int = 0
 
 
 def _size(value: Any, sizes: dict[int, int]) -> int:
     """Return how many values a document has once every alias is written out; `sizes` holds what was counted.
 
+    Long texts count for more than one.
+
     Raises:
         YamlError: a value contains itself.
     """
     if not isinstance(value, dict | list):
-        return 1
+        return 1 + (len(value) // _TEXT if isinstance(value, str) else 0)
     known = sizes.get(id(value))
     if known is None:
         sizes[id(value)] = 0
         items = value.values() if isinstance(value, dict) else value
-        known = sizes[id(value)] = 1 + sum(_size(item, sizes) for item in items)
+        texts = sum(len(name) // _TEXT for name in value) if isinstance(value, dict) else 0
+        known = sizes[id(value)] = 1 + texts + sum(_size(item, sizes) for item in items)
     elif known == 0:
         raise YamlError("yaml: anchor value contains itself")
     return known
@@ -195,8 +205,10 @@ def _fill(members: dict[str, Any], node: Any, reading: _Reading) -> None:
             for source in sources:
                 _merge(merged, _build(source, reading), reading)
             continue
-        if key in met:
-            reading.duplicates.append(f'line {value_node.start_mark.line + 1}: key "{key}" already set in map')
+        if key in met and reading.told < _MOST_TOLD:
+            told = f'line {value_node.start_mark.line + 1}: key "{key}" already set in map'
+            reading.told += len(told)
+            reading.duplicates.append(told)
         met.add(key)
         members[key] = _build(value_node, reading)
     for key, value in merged.items():
@@ -323,7 +335,7 @@ def _json_scalar(value: Any) -> Any:
         return value
     if not math.isfinite(value):
         raise YamlError(f"json: unsupported value: {'NaN' if math.isnan(value) else '+Inf' if value > 0 else '-Inf'}")
-    return int(value) if value.is_integer() and -(2**63) <= value < 2**64 else value  # larger ones cannot be written
+    return without_fraction(value)
 
 
 def dumps(obj: Any) -> bytes:

@@ -13,6 +13,7 @@ from typing import Any
 
 from hyperkube.machinery import times
 from hyperkube.machinery.durations import DurationError, format_nanoseconds, parse_nanoseconds
+from hyperkube.machinery.numbers import without_fraction
 from hyperkube.machinery.quantity import FORMAT_TEXT, QuantityError, canonical, canonical_resource
 from hyperkube.machinery.schema.mismatch import DecodeError, TypeMismatch, shown
 
@@ -58,7 +59,7 @@ def float64(value: Any, _seen: list[str] | None) -> float:
     if value.__class__ is int:
         return int(value)
     if value.__class__ is float:
-        return int(value) if value.is_integer() and abs(value) < 1e21 else value
+        return without_fraction(value)
     raise _mismatch(value, "float64", literal=True)
 
 

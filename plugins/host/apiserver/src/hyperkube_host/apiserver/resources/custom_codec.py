@@ -15,6 +15,7 @@ from hyperkube_lib.structural_schema.structure import OWN, drop_nulls, fill, pru
 
 from hyperkube.machinery.field import LONGEST_PATH
 from hyperkube.machinery.groups import GroupVersionKind
+from hyperkube.machinery.numbers import without_fraction
 from hyperkube.machinery.objects import Object, copy_object
 from hyperkube.machinery.schema import DecodeError, SchemaType, TypeInfo, compile_schema
 from hyperkube.machinery.schema.blanks import Blanks
@@ -25,7 +26,6 @@ JsonSchema = Mapping[str, Any]
 _METADATA = "hyperkube_api.meta.v1:ObjectMeta"
 """Named as text, like every schema."""
 _INT64_MAX, _UINT64_END = 2**63 - 1, 2**64
-_EXACT = 1e21  # from here on Go writes an exponent
 
 
 class CustomCodec:
@@ -133,8 +133,8 @@ def _go_numbers(value: Any) -> Any:
     if isinstance(value, int) and value > _INT64_MAX:
         written = int(Decimal(repr(float(value))))
         return written if written < _UINT64_END else float(value)
-    if isinstance(value, float) and value.is_integer() and abs(value) < _EXACT:
-        return int(value)
+    if isinstance(value, float):
+        return without_fraction(value)
     if isinstance(value, list):
         return [_go_numbers(item) for item in value]
     return {name: _go_numbers(item) for name, item in value.items()} if isinstance(value, dict) else value

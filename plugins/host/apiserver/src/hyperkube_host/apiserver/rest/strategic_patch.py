@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from hyperkube.machinery.errors import BadRequest
+from hyperkube.machinery.errors import BadRequest, RequestEntityTooLarge
 from hyperkube.machinery.field import quote
 from hyperkube.machinery.objects import Object, copy_object
 from hyperkube.machinery.patch.refusal import PatchFailed, PatchRejected, go_type, json_type, shown, shown_text
 from hyperkube.machinery.schema.lookup import TypeInfo
+
+MOST_ITEMS = 300_000
+"""Of the lists that one patch merges: more than an object of 1.5 MB and its patch have, at some µs each."""
 
 _MARKER = "$patch"
 _RETAIN_KEYS = "$retainKeys"
@@ -30,20 +33,38 @@ def apply_strategic_patch(document: Object, patch: Any, info: TypeInfo | None) -
 
     Raises:
         BadRequest: the patch is no object, or a directive has the wrong form.
+        RequestEntityTooLarge: it merges too many items.
         PatchRejected: the patch holds lists of lists.
         PatchFailed: a list item lacks its merge key, a directive is unknown, or an order contradicts the patch.
     """
     if not isinstance(patch, dict):
         raise BadRequest(f"json: cannot unmarshal {json_type(patch)} into Go value of type map[string]interface {{}}")
-    return _merge_map(copy_object(document), copy_object(patch), info)
+    return _merge_map(copy_object(document), copy_object(patch), info, _Work())
 
 
-def _merge_map(original: Object, patch: Object, info: TypeInfo | None) -> Object:
+class _Work:
+    """What a patch has cost so far: items that name one item of a list again and again have it merged each time."""
+
+    def __init__(self) -> None:
+        self._items = 0
+
+    def spend(self, items: int) -> None:
+        """Count the items of lists that are merged.
+
+        Raises:
+            RequestEntityTooLarge: they are too many.
+        """
+        self._items += items
+        if self._items > MOST_ITEMS:
+            raise RequestEntityTooLarge(f"Request entity too large: the patch merges more than {MOST_ITEMS} list items")
+
+
+def _merge_map(original: Object, patch: Object, info: TypeInfo | None, work: _Work) -> Object:
     """Merge two objects that are the callee's to change."""
     if _MARKER in patch:
         return _directive(patch)
     _retain_keys(original, patch)
-    _merge_ordered_lists(original, patch, info)
+    _merge_ordered_lists(original, patch, info, work)
     for key, value in patch.items():
         deletes = key.startswith(_DELETE_PREFIX)
         name = key.removeprefix(_DELETE_PREFIX)
@@ -54,9 +75,9 @@ def _merge_map(original: Object, patch: Object, info: TypeInfo | None) -> Object
                 original[name] = _plain(value)
         elif isinstance(value, dict):
             member, strategy, _ = _rules(info, name)
-            original[name] = value if strategy == "replace" else _merge_map(original[name], value, member)
+            original[name] = value if strategy == "replace" else _merge_map(original[name], value, member, work)
         elif isinstance(value, list):
-            original[name] = _merge_list_by_rule(original[name], value, info, name, deletes=deletes)
+            original[name] = _merge_list_by_rule(original[name], value, info, name, work, deletes=deletes)
         else:
             original[name] = value
     return original
@@ -106,7 +127,7 @@ def _retain_keys(original: Object, patch: Object) -> None:
         del original[key]
 
 
-def _merge_ordered_lists(original: Object, patch: Object, info: TypeInfo | None) -> None:
+def _merge_ordered_lists(original: Object, patch: Object, info: TypeInfo | None, work: _Work) -> None:
     """Merge the lists for which the patch gives an order, and take them out of the patch."""
     for key in [key for key in patch if key.startswith(_ORDER_PREFIX)]:
         order = patch.pop(key)
@@ -127,7 +148,7 @@ def _merge_ordered_lists(original: Object, patch: Object, info: TypeInfo | None)
         elif changed is None:
             merged = live
         else:
-            merged = _merge_list_by_rule(live, changed, info, name, deletes=False)
+            merged = _merge_list_by_rule(live, changed, info, name, work, deletes=False)
         patch.pop(name, None)
         original[name] = _ordered(merged or [], order, live or [], merge_key)
 
@@ -146,17 +167,19 @@ def _check_order(changed: list[Any], order: list[Any], merge_key: str) -> None:
 
 
 def _merge_list_by_rule(
-    original: list[Any], patch: list[Any], info: TypeInfo | None, name: str, *, deletes: bool
+    original: list[Any], patch: list[Any], info: TypeInfo | None, name: str, work: _Work, *, deletes: bool
 ) -> list[Any]:
     member, strategy, merge_key = _rules(info, name)
     if strategy != "merge":
         return patch  # as it stands: directives have no meaning here and become unknown fields
-    return _merge_list(original, patch, member.items if member is not None else None, merge_key, deletes=deletes)
+    items = member.items if member is not None else None
+    return _merge_list(original, patch, items, merge_key, work, deletes=deletes)
 
 
 def _merge_list(
-    original: list[Any], patch: list[Any], items: TypeInfo | None, merge_key: str, *, deletes: bool
+    original: list[Any], patch: list[Any], items: TypeInfo | None, merge_key: str, work: _Work, *, deletes: bool
 ) -> list[Any]:
+    work.spend(len(original) + len(patch))
     if not original and not patch:
         return original
     if not _holds_objects(original, patch):
@@ -179,7 +202,7 @@ def _merge_list(
             places[identity] = len(merged)
             merged.append(_plain(change))
         else:
-            merged[place] = _merge_map(merged[place], change, items)
+            merged[place] = _merge_map(merged[place], change, items, work)
     return _ordered(merged, changes, kept, merge_key)
 
 
