@@ -6,6 +6,7 @@ policy, and what has another shape is none.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from hyperkube.machinery.objects import Object
@@ -41,7 +42,7 @@ def _is_deny(value: Any) -> bool:
     return _is_text(value.get("message")) and _is_text(value.get("reason")) and is_refusal(value.get("code"))
 
 
-_MEMBERS = {
+_MEMBERS: Mapping[str, Callable[[Any], bool]] = {
     "failed": _is_text,
     "trace": _is_text,
     "warnings": lambda value: isinstance(value, list) and all(map(_is_text, value)),
