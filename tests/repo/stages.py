@@ -29,10 +29,11 @@ FIRST: tuple[tuple[str, ...], ...] = (
 )
 LANES: tuple[tuple[str, ...], ...] = (
     ("integration",),
-    ("containers", "golden-node", "golden-proxy"),  # wait mostly, and use names that the machine has once
+    ("containers",),  # waits mostly
     ("faults",),  # waits for half of its time, and for what was killed
     ("unit-plugins",),
     ("unit-core",),
+    ("golden-node", "golden-proxy"),  # wait mostly
     ("security",),
     ("conformance",),
     ("solo",),
