@@ -68,7 +68,7 @@ class Manager(Process):
             "--leader-elect",
             "--secure-port=0",
         ]
-        return words if LONG else [*words, *SHORT]
+        return words if LONG else [*words, "--controllers=replicaset", *SHORT]
 
     def answers(self):
         return True
