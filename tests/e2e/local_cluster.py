@@ -24,6 +24,7 @@ from hyperkube.client.discovery import ApiResource, discover
 from hyperkube.client.http import HttpClient
 from hyperkube.client.kubeconfig import client_from_kubeconfig
 from hyperkube.kinds.resources import PODS
+from hyperkube.machinery.errors import NotFound
 from hyperkube.testing.waiting import eventually
 
 HYPERKUBE = Path(sys.executable).with_name("hyperkube")
@@ -221,6 +222,13 @@ class LocalCluster:
             found += self.client.list(resource.gvr, place, label_selector=selector).items
         return found
 
+    def find(self, kind: str, name: str, *, namespace: str = "default"):
+        """Return an object, an empty one as long as there is none."""
+        try:
+            return self.get(kind, name, namespace=namespace)
+        except NotFound:
+            return {}
+
     def _resource(self, kind: str) -> ApiResource:
         """Return a resource by its name, or by its kind in lower case."""
         if not self._resources:
@@ -293,6 +301,9 @@ class Room:
 
     def get(self, kind: str, name: str = "", *, selector: str = ""):
         return self.cluster.get(kind, name, selector=selector, namespace=self.name)
+
+    def find(self, kind: str, name: str):
+        return self.cluster.find(kind, name, namespace=self.name)
 
     def apply(self, *objects) -> Answer:
         return self.kubectl("apply", "-f", "-", input=yaml.safe_dump_all(objects))

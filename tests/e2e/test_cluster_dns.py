@@ -48,7 +48,7 @@ def _code(address, port, name):
 
 def test_the_service_kube_dns_answers(up):
     service = up.get("service", "kube-dns", namespace="kube-system")
-    endpoints = eventually(lambda: up.get("endpointslice", "kube-dns-hyperkube", namespace="kube-system"))
+    endpoints = eventually(lambda: up.find("endpointslice", "kube-dns-hyperkube", namespace="kube-system"))
     address = service["spec"]["clusterIP"]
 
     assert [(row["name"], row["port"], row["protocol"]) for row in service["spec"]["ports"]] == [

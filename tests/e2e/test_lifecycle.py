@@ -261,7 +261,7 @@ def test_the_line_of_old_starts_and_answers(tmp_path):
     )
 
     with reading(process) as output:
-        eventually(lambda: curl(f"http://127.0.0.1:{port}/healthz", check=False).out == "ok")
+        eventually(lambda: curl(f"http://127.0.0.1:{port}/healthz", check=False).out == "ok", 110)
         server = ["kubectl", f"--server=http://127.0.0.1:{port}"]
         run([*server, "create", "configmap", "a", "--from-literal=b=c"])
         assert run([*server, "get", "configmap", "a", "-o", "jsonpath={.data.b}"]).out == "c"

@@ -60,7 +60,7 @@ def test_run_and_expose(room):
     room.kubectl("expose", "pod", "solo", "--port=8080", "--name=solo")
     room.kubectl("wait", "--for=condition=Ready", "pod/solo", "--timeout=60s")
 
-    eventually(lambda: room.get("endpoints", "solo").get("subsets"))
+    eventually(lambda: room.find("endpoints", "solo").get("subsets"))
 
     assert room.get("service", "solo")["spec"]["selector"] == {"app": "solo"}
 

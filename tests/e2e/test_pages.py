@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -125,7 +126,7 @@ def type_pages(clone, name, user, pages):
     environment["PATH"] = f"{clone / '.venv' / 'bin'}:{environment['PATH']}"
     words = ["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "bash", "-e", str(folder / "enter.sh")]
     output = folder / "output.txt"
-    with output.open("wb") as log:
+    with output.open("wb") as log, contextlib.suppress(subprocess.TimeoutExpired):  # what it shows ends in the middle
         subprocess.run(
             words, cwd=clone, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
             timeout=SECONDS, check=False,

@@ -173,7 +173,7 @@ def test_port_forward_reaches_the_pod(room):
     server = "import http.server,os; http.server.ThreadingHTTPServer((os.environ['POD_IP'], 8080), http.server.SimpleHTTPRequestHandler).serve_forever()"
     room.run_pod("web", f'mkdir -p www; cd www; echo forwarded > page; exec python3 -c "{server}"', port=8080)
     room.kubectl("expose", "pod", "web", "--port=80", "--target-port=8080")
-    eventually(lambda: room.get("endpoints", "web").get("subsets"))
+    eventually(lambda: room.find("endpoints", "web").get("subsets"))
 
     for target, remote in (("pod/web", 8080), ("service/web", 80)):
         port = free_port()
@@ -241,7 +241,7 @@ def test_the_api_server_proxies_to_pods_services_and_nodes(room, up):
     server = "import http.server,os; http.server.ThreadingHTTPServer((os.environ['POD_IP'], 8080), http.server.SimpleHTTPRequestHandler).serve_forever()"
     room.run_pod("web", f'mkdir -p www; cd www; echo proxied > page; exec python3 -c "{server}"', port=8080)
     room.kubectl("expose", "pod", "web", "--port=8080")
-    eventually(lambda: room.get("endpoints", "web").get("subsets"))
+    eventually(lambda: room.find("endpoints", "web").get("subsets"))
     node = up.get("nodes")[0]["metadata"]["name"]
 
     def page(kind, name):
