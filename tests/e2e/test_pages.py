@@ -26,6 +26,7 @@ HOW_TO = sorted((ROOT / "docs" / "how-to").glob("*.md"))
 RULES = Rules(
     skipped={
         "./dev test": "it is what runs this: tests/repo/test_dev.py",
+        "./dev scale": "minutes of a whole machine, as all measurements",
         "./dev pytest /tmp/": "what is generated for every family: tests/integration/test_plugin_kit.py",
         "pip install 'hyperkube-api-descriptions": "110 MB, from an index: tests/integration/test_wheelhouse.py",
         "kubectl delete --raw '/api/v1/namespaces/shop/configmaps/prices?ignoreStoreReadError": "nothing is damaged here",
