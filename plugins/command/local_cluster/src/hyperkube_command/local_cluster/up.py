@@ -19,8 +19,8 @@ from hyperkube_command.local_cluster.left_pods import remember_runtime
 from hyperkube_command.local_cluster.loopback_slice import locked_slice
 from hyperkube_command.local_cluster.ports import free_port, refusal
 from hyperkube_command.local_cluster.privileged_ports import PORT_OFFSET, kubernetes_service_port, may_bind
-from hyperkube_command.local_cluster.process_memory import give_back_regularly, spare_arenas
 from hyperkube_command.local_cluster.watched_plugins import ADDONS, plugins_in
+from hyperkube_lib.component_base.process_memory import spare_arenas, wait_until_stopped
 from hyperkube_lib.component_base.service_manager import READY, STOPPING, notify
 from hyperkube_lib.local_cluster.layout import Layout, default_data_dir
 
@@ -276,9 +276,8 @@ def bring_up(cluster: ClusterOptions, *, processes: bool, merge: bool) -> None:
         life.on_close("the state file", lambda: layout.state_file.unlink(missing_ok=True))
         if not stopped.is_set():
             _announce(completed, notices, merge=merge)
-        give_back_regularly(clock)
         notify(READY)
-        stopped.wait()
+        wait_until_stopped(stopped)
         notify(STOPPING)
         print("stopping", file=sys.stderr)
         if losses:

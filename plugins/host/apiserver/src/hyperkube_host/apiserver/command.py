@@ -11,6 +11,7 @@ from hyperkube.plugin.flags import FlagValues
 
 def run(values: FlagValues) -> None:
     """Serve until a signal."""
+    from hyperkube_lib.component_base.process_memory import wait_until_stopped
     from hyperkube_lib.component_base.service_manager import READY, notify
     from hyperkube_lib.component_base.start import begin
 
@@ -23,7 +24,7 @@ def run(values: FlagValues) -> None:
 
             start(life, complete(values))
         notify(READY)
-        stopped.wait()
+        wait_until_stopped(stopped)
 
 
 COMMAND = ServerCommand(

@@ -264,6 +264,7 @@ def _only_kubelet(values: FlagValues, stopped: StopSignal) -> Iterator[bool]:
 def run(values: FlagValues) -> None:
     """Run pods until a signal."""
     from hyperkube_lib.component_base.oom import set_oom_score
+    from hyperkube_lib.component_base.process_memory import wait_until_stopped
     from hyperkube_lib.component_base.service_manager import READY, notify
     from hyperkube_lib.component_base.start import begin
 
@@ -290,7 +291,7 @@ def run(values: FlagValues) -> None:
             if client is not None:
                 rotate_certificates(life, options, client, kubelet, values["kubeconfig"])
         notify(READY)
-        stopped.wait()
+        wait_until_stopped(stopped)
 
 
 COMMAND = ServerCommand(

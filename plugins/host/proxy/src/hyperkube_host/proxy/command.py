@@ -74,6 +74,7 @@ def run(values: FlagValues) -> None:
     """Proxy until a signal; or do what a flag says instead, and end."""
     from hyperkube_host.proxy.configuration import configured, write_configuration
     from hyperkube_lib.component_base.oom import set_oom_score
+    from hyperkube_lib.component_base.process_memory import wait_until_stopped
     from hyperkube_lib.component_base.request_rate import request_counts
     from hyperkube_lib.component_base.start import begin
 
@@ -101,7 +102,7 @@ def run(values: FlagValues) -> None:
         with start_up():
             proxy = start(life, options, remote_client(values, COMMAND.name, counts))
             serve(life, options, proxy, counts)
-        stopped.wait()
+        wait_until_stopped(stopped)
 
 
 COMMAND = ServerCommand(

@@ -53,6 +53,7 @@ def handler(scheduler: Scheduler, options: SchedulerOptions, counts: RequestCoun
 
 def run(values: FlagValues) -> None:
     """Schedule until a signal; a leader that loses its lease ends the process. Or write the configuration and end."""
+    from hyperkube_lib.component_base.process_memory import wait_until_stopped
     from hyperkube_lib.component_base.request_rate import request_counts
     from hyperkube_lib.component_base.start import begin
     from hyperkube_lib.leader_election import end_at_once
@@ -80,7 +81,7 @@ def run(values: FlagValues) -> None:
             serve_secure(life, values, COMMAND.name, served)
             if values["port"]:
                 life.start("the HTTP port", Edge(served, host=values["address"], port=values["port"]))
-        stopped.wait()
+        wait_until_stopped(stopped)
 
 
 def write_configuration(values: FlagValues) -> None:

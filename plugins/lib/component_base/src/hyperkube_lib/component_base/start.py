@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from hyperkube_lib.component_base.compatibility import with_compat
 from hyperkube_lib.component_base.feature_gates import check_gates
 from hyperkube_lib.component_base.logs import set_up_logging
+from hyperkube_lib.component_base.process_memory import spare_arenas
 
 from hyperkube.machinery.release import GIT_VERSION
 from hyperkube.plugin.flags import Flag, FlagValues, typed
@@ -16,7 +17,7 @@ _log = logging.getLogger("hyperkube.start")
 
 
 def begin(server: str, flags: Iterable[Flag], values: FlagValues) -> FlagValues:
-    """Set up logging, check the feature gates, log version and flags; return the values as ``--compat`` has them.
+    """Set up memory and logging, check the gates, log version and flags; return the values as ``--compat`` has them.
 
     Secrets are logged as ``CLASSIFIED``. Source of the lines: kubernetes component-base ``cli/flag/flags.go``
     (PrintFlags), and the version that every server logs first.
@@ -24,6 +25,7 @@ def begin(server: str, flags: Iterable[Flag], values: FlagValues) -> FlagValues:
     Raises:
         UsageError: a flag's value cannot be.
     """
+    spare_arenas()
     flags = tuple(flags)
     set_up_logging(server, values)
     check_gates(values["feature-gates"], flags)

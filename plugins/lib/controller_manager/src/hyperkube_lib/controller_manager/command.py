@@ -65,6 +65,7 @@ def run(spec: ManagerSpec, values: FlagValues) -> None:
     Raises:
         UsageError: whatever the server finds wrong with its options.
     """
+    from hyperkube_lib.component_base.process_memory import wait_until_stopped
     from hyperkube_lib.component_base.request_rate import request_counts
     from hyperkube_lib.component_base.start import begin
     from hyperkube_lib.controller_manager.remote_clients import remote_clients
@@ -82,7 +83,7 @@ def run(spec: ManagerSpec, values: FlagValues) -> None:
             serve_secure(life, values, spec.name, served)
             if values["port"]:
                 life.start("the HTTP port", Edge(served, host=values["address"], port=values["port"]))
-        stopped.wait()
+        wait_until_stopped(stopped)
 
 
 def _all_flags(spec: ManagerSpec) -> tuple[Flag, ...]:
