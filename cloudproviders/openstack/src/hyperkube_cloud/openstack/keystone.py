@@ -99,7 +99,7 @@ class Keystone:
         from keystoneauth1.identity import v3
 
         access = self._access
-        kind = v3.ApplicationCredential if access.application_credential_secret else v3.Password
+        kind: Any = v3.ApplicationCredential if access.application_credential_secret else v3.Password
         verify: Any = False if access.tls_insecure else access.ca_file or True
         cert = (access.cert_file, access.key_file) if access.cert_file else None
         auth = kind(access.auth_url, **credentials_of(access))

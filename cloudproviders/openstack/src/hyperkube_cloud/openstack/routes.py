@@ -34,7 +34,7 @@ class OpenStackRoutes:
         return [
             Route(
                 name=row["destination"],
-                target=NodeName(names.get(row["nexthop"], row["nexthop"])),
+                target=NodeName(names.get(row["nexthop"]) or row["nexthop"]),
                 destination=row["destination"],
             )
             for row in rows

@@ -46,13 +46,12 @@ class FloatingIps:
             for each in self._apis.listed(NEUTRON, "floatingips", "floatingips", **query):
                 if each.get("port_id"):
                     raise CloudFailed(f"floating IP {asked} is not available")
-                body = {"floatingip": {"port_id": port}}
-                self._apis.call(NEUTRON, "PUT", f"floatingips/{each['id']}", body)
+                self._apis.call(NEUTRON, "PUT", f"floatingips/{each['id']}", {"floatingip": {"port_id": port}})
                 return asked
         network = wanted.floating_network or self._outer_network()
         if not network:
             return ""
-        body = {
+        body: Json = {
             "floating_network_id": network,
             "port_id": port,
             "description": f"{OURS} {service_name(wanted.service)} from cluster {cluster}",

@@ -11,10 +11,12 @@ from dataclasses import replace
 from functools import partial
 
 from hyperkube_lib.cloud_provider.circuit import Circuit
+from hyperkube_lib.cloud_provider.elsewhere import INSTEAD, NoProvider
 
 from hyperkube.hookspecs import cloud as cloud_specs
 from hyperkube.hookspecs.cloud import Cloud, CloudHooks
 from hyperkube.plugin import PluginContext, PluginHost, load
+from hyperkube.plugin.loader import installed
 
 EXTERNAL = "external"
 
@@ -33,10 +35,13 @@ class CloudProvider:
         All that it can do goes through one circuit.
 
         Raises:
+            NoProvider: the cloud is known, and has none.
             PluginNotFound: it is not installed.
         """
         if name in {"", EXTERNAL}:
             return None
+        if name in INSTEAD and name not in installed("cloud"):
+            raise NoProvider(name)
         self._host = load("cloud", [name], cloud_specs, partial(self._context.of_plugin, "cloud"))
         return _guarded(self._host.hook.cloud_provider(), Circuit(self._context.clock))
 
