@@ -119,6 +119,8 @@ class Discovery:
         return response
 
     def _aggregate(self, request: ApiRequest, path: str, media_type: str, profile: str) -> Response:
+        if self._peers is None:  # a server that knows no others has one form, and tells of no profile
+            profile = ""
         document = self._document(path, profile)
         parameters = f"{AGGREGATED_PARAMETERS};profile={profile}" if profile else AGGREGATED_PARAMETERS
         headers = [
