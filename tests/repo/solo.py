@@ -116,7 +116,14 @@ def kits(member: Distribution) -> set[str]:
     """Return the testing kits and libraries that the tests of a distribution import, beside what it declares."""
     texts = "".join(path.read_text() for path in (member.folder / "tests").rglob("*.py"))
     found = re.findall(r"\bhyperkube_(testing)\.(\w+)|^from hyperkube_(lib)\.(\w+)", texts, re.MULTILINE)
-    return {f"hyperkube-{kit or lib}-{(kind or name).replace('_', '-')}" for kit, kind, lib, name in found}
+    return {_owners()[f"hyperkube_{kit or lib}/{kind or name}"] for kit, kind, lib, name in found}
+
+
+@cache
+def _owners() -> dict[str, str]:
+    """Return which distribution of the workspace has a module, by ``NAMESPACE/MODULE``."""
+    modules = ((member, entry) for member in distributions() for entry in member.source.glob("hyperkube_*/*"))
+    return {f"{entry.parent.name}/{entry.stem}": member.name for member, entry in modules}
 
 
 class Loader:

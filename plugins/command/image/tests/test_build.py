@@ -46,7 +46,8 @@ def test_a_source_that_does_not_compile_has_no_bytecode(tmp_path):
     assert bytecode(tmp_path / "module.py") == b""
 
 
-def test_an_editable_distribution_comes_with_its_sources(tmp_path):
+@pytest.mark.parametrize("by", ["path file", "links"])
+def test_an_editable_distribution_comes_with_its_sources(tmp_path, by):
     package = tmp_path / "src" / "some_package"
     package.mkdir(parents=True)
     (package / "layer.py").write_text("VALUE = 1\n")
@@ -54,7 +55,10 @@ def test_an_editable_distribution_comes_with_its_sources(tmp_path):
     info = site / "some_package-0.1.0.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: some-package\nVersion: 0.1.0\n")
-    (site / "_editable.pth").write_text(f"{tmp_path / 'src'}\n")
+    if by == "links":
+        (info / "direct_url.json").write_text(f'{{"url": "{tmp_path.as_uri()}", "dir_info": {{"editable": true}}}}')
+    else:
+        (site / "_editable.pth").write_text(f"{tmp_path / 'src'}\n")
     (info / "RECORD").write_text(f"_editable.pth,,\n{info.name}/METADATA,,\n{info.name}/RECORD,,\n")
 
     with (tmp_path / "layer.tar").open("w+b") as file:

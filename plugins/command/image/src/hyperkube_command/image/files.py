@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
+import json
 import py_compile
 import re
 import sys
@@ -11,6 +12,8 @@ import sysconfig
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from hyperkube_lib.image_archive import Layer, add_program, shared_libraries
 
@@ -57,16 +60,29 @@ def add_interpreter(layer: Layer) -> None:
 
 def add_distribution(layer: Layer, distribution: importlib.metadata.Distribution, site: str) -> None:
     """Add the files of a distribution below `site`; of one that is installed as editable, its sources."""
+    sources = [] if (project := _editable_project(distribution)) is None else [project / "src"]
     for entry in distribution.files or ():
         source = Path(str(entry.locate()))
         if entry.parts[0] == ".." or not _NOT_NEEDED.isdisjoint(entry.parts) or not source.is_file():
             continue  # scripts, which name the interpreter of this machine, and bytecode, which is made anew
         if source.suffix == ".pth":
-            for line in source.read_text().splitlines():
-                if Path(line).is_dir():
-                    _add_tree(layer, site, Path(line))
+            sources = [Path(line) for line in source.read_text().splitlines()]
         else:
             _add_file(layer, f"{site}/{entry}", source)
+    for folder in sources:
+        if folder.is_dir():
+            _add_tree(layer, site, folder)
+
+
+def _editable_project(distribution: importlib.metadata.Distribution) -> Path | None:
+    """Return the project's folder of a distribution that is installed as editable; its path file may be gone for links.
+
+    Source: PyPA's specification "Recording the Direct URL Origin of installed distributions".
+    """
+    origin = json.loads(distribution.read_text("direct_url.json") or "{}")
+    if not origin.get("dir_info", {}).get("editable"):
+        return None
+    return Path(url2pathname(urlsplit(origin["url"]).path))
 
 
 def _add_tree(layer: Layer, path: str, folder: Path) -> None:
