@@ -48,6 +48,8 @@ class Machine(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def machine(monkeypatch):
+    from google.auth.compute_engine import _metadata
+
     Machine.asked = []
     server = ThreadingHTTPServer(("127.0.0.1", 0), Machine)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
@@ -55,8 +57,6 @@ def machine(monkeypatch):
     host = f"127.0.0.1:{server.server_address[1]}"
     for name in ("GCE_METADATA_HOST", "GCE_METADATA_IP"):
         monkeypatch.setenv(name, host)
-    from google.auth.compute_engine import _metadata
-
     monkeypatch.setattr(_metadata, "_METADATA_ROOT", f"http://{host}/computeMetadata/v1/", raising=False)
     monkeypatch.setattr(_metadata, "_GCE_METADATA_HOST", host, raising=False)
     yield f"http://{host}"
