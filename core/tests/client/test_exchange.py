@@ -1,5 +1,6 @@
 """One request and its answer, byte by byte."""
 
+import contextlib
 import http.client
 import socket
 import threading
@@ -27,10 +28,11 @@ def answering():
                 return
             sockets.append(peer)
             asked.append(peer.recv(1 << 16))
-            for piece in pieces:
-                peer.sendall(piece)
-            if close:
-                peer.shutdown(socket.SHUT_RDWR)
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # a client goes when it has had too much
+                for piece in pieces:
+                    peer.sendall(piece)
+                if close:
+                    peer.shutdown(socket.SHUT_RDWR)
 
         thread = threading.Thread(target=run, daemon=True)
         thread.start()
