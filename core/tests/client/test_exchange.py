@@ -14,7 +14,7 @@ from hyperkube.client.exchange import Bounds, Broken, exchange, read_body
 @pytest.fixture
 def answering():
     """Return a function that serves fixed pieces to one connection, then closes it if told so."""
-    sockets = []
+    sockets, threads = [], []
 
     def serve(*pieces, close=False):
         listener = socket.create_server(("127.0.0.1", 0))
@@ -36,11 +36,18 @@ def answering():
 
         thread = threading.Thread(target=run, daemon=True)
         thread.start()
+        threads.append(thread)
         connection = http.client.HTTPConnection("127.0.0.1", listener.getsockname()[1], timeout=30)
         sockets.append(connection)
         return connection, asked
 
     yield serve
+    for each in [*sockets]:
+        if isinstance(each, socket.socket):  # wakes a thread that still waits for it
+            with contextlib.suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+    for thread in threads:
+        thread.join(10)
     for each in sockets:
         each.close()
 
