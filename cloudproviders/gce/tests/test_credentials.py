@@ -2,48 +2,32 @@
 
 from __future__ import annotations
 
-import json
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-
 import pytest
 from hyperkube_cloud.gce.config import GceConfig
 from hyperkube_cloud.gce.credentials import Tokens
+from hyperkube_testing.rest_cloud import JsonHandler, serving
 
 from hyperkube.hookspecs.cloud import CloudUnavailable
 from hyperkube.machinery.clock import SystemClock
 
 
-class Machine(BaseHTTPRequestHandler):
+class Machine(JsonHandler):
     """A metadata server, and a service of tokens under ``/other``."""
 
-    protocol_version = "HTTP/1.1"
     asked: list[str] = []  # noqa: RUF012 - one for a test
 
-    def do_GET(self):
+    def reply(self, body):
         self.asked.append(self.path.partition("?")[0])
-        if "/token" in self.path:
+        if self.command == "POST":
+            assert self.headers["Authorization"].startswith("Bearer secret-")
+            self._say({"accessToken": f"other-{body.decode()}", "expireTime": "2099-01-01T00:00:00+00:00"})
+        elif "/token" in self.path:
             self._say({"access_token": f"secret-{len(self.asked)}", "expires_in": 3600, "token_type": "Bearer"})
         else:
             self._say({"default": {"email": "me@shop", "scopes": [], "aliases": []}, "email": "me@shop", "scopes": []})
 
-    def do_POST(self):
-        self.asked.append(self.path)
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        assert self.headers["Authorization"].startswith("Bearer secret-")
-        self._say({"accessToken": f"other-{body.decode()}", "expireTime": "2099-01-01T00:00:00+00:00"})
-
     def _say(self, content):
-        body = json.dumps(content).encode()
-        self.send_response(200)
-        self.send_header("Metadata-Flavor", "Google")
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_args):
-        """Say nothing."""
+        self.say(200, content, Metadata_Flavor="Google")
 
 
 @pytest.fixture
@@ -51,18 +35,13 @@ def machine(monkeypatch):
     from google.auth.compute_engine import _metadata
 
     Machine.asked = []
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Machine)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    host = f"127.0.0.1:{server.server_address[1]}"
-    for name in ("GCE_METADATA_HOST", "GCE_METADATA_IP"):
-        monkeypatch.setenv(name, host)
-    monkeypatch.setattr(_metadata, "_METADATA_ROOT", f"http://{host}/computeMetadata/v1/", raising=False)
-    monkeypatch.setattr(_metadata, "_GCE_METADATA_HOST", host, raising=False)
-    yield f"http://{host}"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serving(Machine) as server:
+        host = f"127.0.0.1:{server.server_address[1]}"
+        for name in ("GCE_METADATA_HOST", "GCE_METADATA_IP"):
+            monkeypatch.setenv(name, host)
+        monkeypatch.setattr(_metadata, "_METADATA_ROOT", f"http://{host}/computeMetadata/v1/", raising=False)
+        monkeypatch.setattr(_metadata, "_GCE_METADATA_HOST", host, raising=False)
+        yield f"http://{host}"
 
 
 def test_the_machines_account_gives_a_token_that_is_kept_until_it_is_refused(machine):

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from hyperkube_cloud.openstack.config import Access, read_config, seconds
 from hyperkube_cloud.openstack.keystone import Keystone, credentials_of
+from hyperkube_testing.rest_cloud import JsonHandler, serving
 
 from hyperkube.hookspecs.cloud import CloudUnavailable
 from hyperkube.machinery.errors import UsageError
@@ -87,14 +86,11 @@ def test_who_asks_is_a_user_an_application_or_a_trustee(given, told):
     assert credentials_of(Access(**given)) == told
 
 
-class Identity(BaseHTTPRequestHandler):
+class Identity(JsonHandler):
     """Keystone: gives a token and a catalog to one password."""
 
-    protocol_version = "HTTP/1.1"
-
-    def do_POST(self):
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        known = body["auth"]["identity"]["password"]["user"]["password"] == "right"
+    def reply(self, body):
+        known = json.loads(body)["auth"]["identity"]["password"]["user"]["password"] == "right"
         self.server.count += 1
         endpoint = {
             "interface": "public",
@@ -105,31 +101,15 @@ class Identity(BaseHTTPRequestHandler):
         catalog = [{"type": "compute", "name": "nova", "endpoints": [endpoint]}]
         told = {"expires_at": "2099-01-01T00:00:00.000000Z", "issued_at": "2020-01-01T00:00:00.000000Z", "methods": ["password"],
                 "catalog": catalog, "user": {"id": "u", "name": "u", "domain": {"id": "d", "name": "d"}}}  # fmt: skip
-        self._say(201 if known else 401, {"token": told} if known else {"error": {"code": 401, "message": "no"}})
-
-    def _say(self, status, content):
-        body = json.dumps(content).encode()
-        self.send_response(status)
-        self.send_header("X-Subject-Token", f"token-{self.server.count}")
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_args):
-        """Say nothing."""
+        content = {"token": told} if known else {"error": {"code": 401, "message": "no"}}
+        self.say(201 if known else 401, content, X_Subject_Token=f"token-{self.server.count}")
 
 
 @pytest.fixture
 def identity():
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Identity)
-    server.count = 0
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_address[1]}/v3"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serving(Identity) as server:
+        server.count = 0
+        yield f"http://127.0.0.1:{server.server_address[1]}/v3"
 
 
 def test_keystone_gives_a_token_that_is_kept_until_it_is_refused_and_says_where_services_are(identity):

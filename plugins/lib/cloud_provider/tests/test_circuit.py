@@ -78,11 +78,8 @@ def test_one_call_finds_out_whether_the_cloud_is_back():
     assert asked(machines, circuit, 2) == [bool, bool]
 
 
-def test_while_it_finds_out_others_are_not_let_through():
-    clock = FakeClock()
-    circuit = Circuit(clock)
-    asked(Machines(*[CloudUnavailable("down")] * 3), circuit, 3)
-    clock.advance(1.1)
+def finding_out(circuit):
+    """Let a thread ask whether the cloud is back; return it, and the event at which it learns that it is."""
     entered, leave = threading.Event(), threading.Event()
 
     class Slow:
@@ -93,6 +90,15 @@ def test_while_it_finds_out_others_are_not_let_through():
     first = threading.Thread(target=lambda: circuit.guard(Slow()).exists({}))
     first.start()
     assert entered.wait(20)
+    return first, leave
+
+
+def test_while_it_finds_out_others_are_not_let_through():
+    clock = FakeClock()
+    circuit = Circuit(clock)
+    asked(Machines(*[CloudUnavailable("down")] * 3), circuit, 3)
+    clock.advance(1.1)
+    first, leave = finding_out(circuit)
 
     assert asked(Machines(True), circuit) == [CircuitOpen]
     leave.set()
@@ -117,16 +123,7 @@ def test_calls_that_end_meanwhile_neither_let_others_through_nor_lengthen_the_pa
     started.wait()
     asked(Machines(*[CloudUnavailable("down")] * 3), circuit, 3)
     clock.advance(1.1)
-    entered, leave = threading.Event(), threading.Event()
-
-    class Slow:
-        def exists(self, _node: object) -> bool:
-            entered.set()
-            return leave.wait(20)
-
-    first = threading.Thread(target=lambda: circuit.guard(Slow()).exists({}))
-    first.start()
-    assert entered.wait(20)
+    first, leave = finding_out(circuit)
 
     fail.set()
     for thread in late:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from hyperkube_lib.cloud_provider.rest import Answer, HttpSend, Missing, Refused, Request, RestApi
+from hyperkube_testing.rest_cloud import JsonHandler, serving
 
 from hyperkube.hookspecs.cloud import CloudThrottled, CloudUnavailable
 
@@ -71,32 +70,18 @@ def test_no_content_is_an_empty_object_and_a_body_is_json():
     assert sent[0].headers["Content-Type"] == "application/json"
 
 
-class Cloud(BaseHTTPRequestHandler):
+class Cloud(JsonHandler):
     """Knows one token."""
 
-    protocol_version = "HTTP/1.1"
-
-    def do_GET(self):
+    def reply(self, body):
         known = self.headers["Authorization"] == "Bearer new"
-        body = b'{"found": true}' if known else b"{}"
-        self.send_response(200 if known else 401)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_args):
-        """Say nothing."""
+        self.say(200 if known else 401, {"found": True} if known else {})
 
 
 @pytest.fixture
 def server():
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Cloud)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_address[1]}"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serving(Cloud) as server:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
 
 
 def test_over_http_a_token_that_is_refused_is_renewed_once(server):

@@ -15,6 +15,7 @@ from typing import Any, Final
 from hyperkube_cloud.aws.calls import Calls, Refused
 from hyperkube_cloud.aws.instances import AwsInstances, Machine, node_name
 from hyperkube_cloud.aws.tags import as_list, owned_by
+from hyperkube_lib.cloud_provider.nodes import REGION, ZONE
 
 from hyperkube.hookspecs.cloud import (
     CloudFailed,
@@ -28,7 +29,6 @@ from hyperkube.machinery.objects import NodeName, Object
 
 GIB: Final = 2**30
 DEVICES: Final = tuple(f"/dev/xvd{first}{last}" for first, last in itertools.product("bc", ascii_lowercase))
-ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
 CLAIM_TAG = "kubernetes.io/created-for/pv/name"
 _KINDS = frozenset({"gp2", "gp3", "io1", "io2", "sc1", "st1", "standard"})
 _MISSING = frozenset({"InvalidVolume.NotFound", "InvalidVolumeID.Malformed", "InvalidParameterValue"})

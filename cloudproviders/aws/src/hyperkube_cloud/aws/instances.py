@@ -11,8 +11,9 @@ from typing import Any
 
 from hyperkube_cloud.aws.calls import Calls, Refused
 from hyperkube_cloud.aws.tags import as_map
+from hyperkube_lib.cloud_provider.nodes import found_for, provider_id_of
 
-from hyperkube.hookspecs.cloud import CloudFailed, InstanceMetadata, InstanceNotFound
+from hyperkube.hookspecs.cloud import CloudFailed, InstanceMetadata
 from hyperkube.machinery.objects import Object, name_of
 
 Machine = Mapping[str, Any]
@@ -106,15 +107,12 @@ class AwsInstances:
         Raises:
             InstanceNotFound: there is none.
         """
-        machine = self._find(node)
-        if machine is None:
-            raise InstanceNotFound(f"instance of node {name_of(node)!r} not found")
-        return machine
+        return found_for(node, self._find(node))
 
     def machines(self, nodes: Sequence[Object]) -> list[Machine]:
         """Return the running instances of nodes, those with a provider id in one call; unknown ones are left out."""
-        ids = [found for node in nodes if (found := instance_id(_provider_id(node)))]
-        named = [node for node in nodes if not _provider_id(node)]
+        ids = [found for node in nodes if (found := instance_id(provider_id_of(node)))]
+        named = [node for node in nodes if not provider_id_of(node)]
         machines = self._describe(Filters=[{"Name": "instance-id", "Values": ids}]) if ids else []
         machines += [machine for node in named if (machine := self._find(node)) is not None]
         return [machine for machine in machines if machine["State"]["Name"] == "running"]
@@ -125,7 +123,7 @@ class AwsInstances:
         return {machine["InstanceId"]: machine for machine in found}
 
     def _find(self, node: Object) -> Machine | None:
-        known = instance_id(_provider_id(node))
+        known = instance_id(provider_id_of(node))
         if known:
             try:
                 found = self._describe(InstanceIds=[known])
@@ -144,10 +142,6 @@ class AwsInstances:
     def _describe(self, **arguments: Any) -> list[Machine]:
         reservations = self._calls.pages("ec2", "describe_instances", "Reservations", **arguments)
         return [machine for reservation in reservations for machine in reservation["Instances"]]
-
-
-def _provider_id(node: Object) -> str:
-    return str((node.get("spec") or {}).get("providerID") or "")
 
 
 def node_name(machine: Machine) -> str:

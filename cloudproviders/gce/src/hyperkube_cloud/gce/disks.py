@@ -11,14 +11,14 @@ from typing import Final
 
 from hyperkube_cloud.gce.compute import Compute, is_in_use, name_of_link
 from hyperkube_cloud.gce.instances import GceInstances, Machine
-from hyperkube_cloud.gce.location import Location
+from hyperkube_cloud.gce.location import Location, region_of
+from hyperkube_lib.cloud_provider.nodes import REGION, ZONE
 from hyperkube_lib.cloud_provider.rest import Json, Missing, Refused
 
 from hyperkube.hookspecs.cloud import CloudFailed, Disk, DiskAttachedElsewhere, DiskNotFound, DiskRequest
 from hyperkube.machinery.objects import NodeName, Object
 
 GIB: Final = 2**30
-ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
 BETWEEN_ZONES: Final = "__"
 DEVICE: Final = "/dev/disk/by-id/google-"
 REGIONAL: Final = "regional-pd"
@@ -184,9 +184,8 @@ def _has(machine: Machine, name: str) -> bool:
 
 def _disk(disk: Json) -> Disk:
     zones = sorted(name_of_link(link) for link in disk.get("replicaZones") or [disk["zone"]])
-    region = zones[0].rpartition("-")[0]
     return Disk(
         id=str(disk["name"]),
         size=int(disk["sizeGb"]) * GIB,
-        labels={ZONE: BETWEEN_ZONES.join(zones), REGION: region},
+        labels={ZONE: BETWEEN_ZONES.join(zones), REGION: region_of(zones[0])},
     )

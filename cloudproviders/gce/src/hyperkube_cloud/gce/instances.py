@@ -14,6 +14,7 @@ from typing import Any, Final
 from hyperkube_cloud.gce.compute import Compute, name_of_link
 from hyperkube_cloud.gce.config import GceConfig
 from hyperkube_cloud.gce.location import Location, Metadata, region_of
+from hyperkube_lib.cloud_provider.nodes import ZONE, found_for, provider_id_of
 
 from hyperkube.hookspecs.cloud import CloudFailed, CloudUnavailable, InstanceMetadata, InstanceNotFound
 from hyperkube.machinery.objects import NodeName, Object, labels_of, name_of
@@ -22,7 +23,7 @@ Machine = Mapping[str, Any]
 """An instance as Compute Engine describes it."""
 
 PROVIDER: Final = "gce"
-ZONE_LABELS: Final = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
+ZONE_LABELS: Final = (ZONE, "failure-domain.beta.kubernetes.io/zone")
 _ID: Final = re.compile(r"gce://([^/]+)/([^/]+)/([^/]+)")
 _OFF: Final = frozenset({"TERMINATED", "STOPPED", "SUSPENDED"})
 
@@ -42,11 +43,6 @@ def split_provider_id(provider_id: str) -> tuple[str, str, str]:
 def instance_name(node_name: str) -> str:
     """Return a machine's name: a node's name up to its first dot."""
     return node_name.partition(".")[0]
-
-
-def provider_id_of(node: Object) -> str:
-    """Return the node's provider id, empty for none."""
-    return str((node.get("spec") or {}).get("providerID") or "")
 
 
 def zone_of(node: Object) -> str:
@@ -128,10 +124,7 @@ class GceInstances:
         Raises:
             InstanceNotFound: there is none.
         """
-        machine = self._find(node)
-        if machine is None:
-            raise InstanceNotFound(f"instance of node {name_of(node)!r} not found")
-        return machine
+        return found_for(node, self._find(node))
 
     def named(self, node_name: str) -> Machine | None:
         """Return the instance of that name in the cluster's zones, None if there is none."""

@@ -10,6 +10,7 @@ from typing import Final
 
 from hyperkube_cloud.openstack.apis import CINDER, NOVA, Apis
 from hyperkube_cloud.openstack.instances import OpenStackInstances, sanitized
+from hyperkube_lib.cloud_provider.nodes import REGION, ZONE
 from hyperkube_lib.cloud_provider.rest import Json, Missing, Refused
 
 from hyperkube.hookspecs.cloud import (
@@ -23,7 +24,6 @@ from hyperkube.hookspecs.cloud import (
 from hyperkube.machinery.objects import NodeName, Object
 
 GIB: Final = 2**30
-ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
 DEVICE: Final = "/dev/disk/by-id/virtio-"
 _SHOWN: Final = 20
 """Characters of a volume's id that a virtio disk's serial number has room for."""

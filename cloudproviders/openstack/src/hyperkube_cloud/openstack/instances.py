@@ -14,9 +14,10 @@ from typing import Any, Final
 
 from hyperkube_cloud.openstack.apis import NEUTRON, NOVA, Apis
 from hyperkube_cloud.openstack.config import Networking
+from hyperkube_lib.cloud_provider.nodes import found_for, provider_id_of
 from hyperkube_lib.cloud_provider.rest import Json
 
-from hyperkube.hookspecs.cloud import CloudFailed, CloudUnavailable, InstanceMetadata, InstanceNotFound
+from hyperkube.hookspecs.cloud import CloudFailed, CloudUnavailable, InstanceMetadata
 from hyperkube.machinery.objects import Object, name_of
 
 Machine = Mapping[str, Any]
@@ -107,10 +108,7 @@ class OpenStackInstances:
         Raises:
             InstanceNotFound: there is none.
         """
-        machine = self._find(node)
-        if machine is None:
-            raise InstanceNotFound(f"instance of node {name_of(node)!r} not found")
-        return machine
+        return found_for(node, self._find(node))
 
     def all(self) -> list[Json]:
         """Return all servers of the project."""
@@ -145,7 +143,7 @@ class OpenStackInstances:
             return self._flavors.get(ident, "")
 
     def _find(self, node: Object) -> Machine | None:
-        given = str((node.get("spec") or {}).get("providerID") or "")
+        given = provider_id_of(node)
         if given:
             region, ident = split_provider_id(given)
             if region and region != self._region:

@@ -9,9 +9,11 @@ their host is killed, or a call fails or its answer is lost, at any point, and w
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import Enum, auto
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -243,6 +245,48 @@ def _step(balancers: LoadBalancers, then: Object | None, shape: Object, nodes: S
         return
 
 
+class JsonHandler(BaseHTTPRequestHandler):
+    """Answers over a real connection, where a provider's own library asks; a test derives `reply`."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        self.reply(b"")
+
+    def do_POST(self) -> None:
+        self.reply(self.rfile.read(int(self.headers["Content-Length"])))
+
+    def reply(self, body: bytes) -> None:
+        """Answer the request of `path` with that body by `say`."""
+        raise KeyError(f"{type(self).__name__} does not know {self.command} {self.path}")
+
+    def say(self, status: int, content: Any, **headers: str) -> None:
+        """Send an answer of JSON."""
+        body = json.dumps(content).encode()
+        self.send_response(status)
+        for name, text in {"Content-Type": "application/json", **headers}.items():
+            self.send_header(name.replace("_", "-"), text)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_args: Any) -> None:
+        """Say nothing."""
+
+
+@contextmanager
+def serving(handler: type[JsonHandler]) -> Iterator[ThreadingHTTPServer]:
+    """Serve on a free port of loopback for the length of a block."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()
+
+
 def shape(name: str, *ports: tuple[int, str], annotations: dict[str, str] | None = None, **spec: Any) -> Object:
     """Return a Service of type LoadBalancer; ``spec`` is added to what it has."""
     rows = [
@@ -274,7 +318,7 @@ def common_shapes() -> dict[str, Object]:
         shape("sources-annotation", annotations={source_ranges: "192.0.2.0/24, 10.0.0.0/8"}),
         shape("sources-host-bits", loadBalancerSourceRanges=["192.0.2.7/24"]),
         shape("sources-broken", annotations={source_ranges: "192.0.2.0/33"}),
-        shape("address-of-nobody", loadBalancerIP="203.0.113.200"),
+        shape("address-of-none", loadBalancerIP="203.0.113.200"),
         shape("sticky", sessionAffinity="ClientIP"),
         shape("another-class", loadBalancerClass="example.com/other"),
         shape("without-node-ports", allocateLoadBalancerNodePorts=False),

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 from hyperkube_cloud.aws.load_balancers.annotations import TYPE, kind_of
 from hyperkube_cloud.aws.load_balancers.classic import ClassicBalancers
-from hyperkube_cloud.aws.load_balancers.names import balancer_name
 from hyperkube_cloud.aws.load_balancers.network import NetworkBalancers
+from hyperkube_lib.cloud_provider.services import balancer_name
 
 from hyperkube.hookspecs.cloud import ImplementedElsewhere
 from hyperkube.machinery.objects import Object, annotations_of

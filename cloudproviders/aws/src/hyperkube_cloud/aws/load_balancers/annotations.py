@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from hyperkube_lib.cloud_provider.services import local_check_port
+
 from hyperkube.hookspecs.cloud import CloudFailed
 from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object, annotations_of
@@ -115,12 +117,6 @@ def _port_set(text: str) -> frozenset[str] | None:
     """Return the ports of a list, None for all of them."""
     parts = frozenset(part.strip() for part in text.split(",") if part.strip())
     return None if "*" in parts or not parts else parts
-
-
-def local_check_port(service: Object) -> int:
-    """Return the port at which nodes tell whether they have endpoints, 0 where any node may be asked."""
-    spec = service.get("spec") or {}
-    return int(spec.get("healthCheckNodePort") or 0) if spec.get("externalTrafficPolicy") == "Local" else 0
 
 
 def health_check(service: Object) -> HealthCheck:

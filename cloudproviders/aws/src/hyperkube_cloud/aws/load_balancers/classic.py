@@ -13,10 +13,11 @@ from hyperkube_cloud.aws.calls import Calls, Refused
 from hyperkube_cloud.aws.config import AwsConfig
 from hyperkube_cloud.aws.instances import AwsInstances, Machine
 from hyperkube_cloud.aws.load_balancers import annotations as asked
-from hyperkube_cloud.aws.load_balancers.names import balancer_name, service_name, status_of, tags_of
+from hyperkube_cloud.aws.load_balancers.names import status_of, tags_of
 from hyperkube_cloud.aws.load_balancers.places import Places
 from hyperkube_cloud.aws.load_balancers.security_groups import Rule, SecurityGroups, fragmentation
 from hyperkube_cloud.aws.tags import as_list
+from hyperkube_lib.cloud_provider.services import balancer_name, service_name
 
 from hyperkube.hookspecs.cloud import CloudFailed
 from hyperkube.machinery.objects import Object

@@ -1,6 +1,6 @@
 """The names and tags of what is made for a Service, and what the Service is told.
 
-Sources: cloud-provider ``cloud.go`` (DefaultLoadBalancerName), aws ``aws_loadbalancer.go`` (buildTargetGroupName).
+Source: kubernetes legacy-cloud-providers ``aws/aws_loadbalancer.go`` (buildTargetGroupName).
 """
 
 from __future__ import annotations
@@ -11,20 +11,11 @@ from collections.abc import Mapping
 
 from hyperkube_cloud.aws.load_balancers.annotations import additional_tags
 from hyperkube_cloud.aws.tags import owned_by
+from hyperkube_lib.cloud_provider.services import service_name
 
 from hyperkube.machinery.objects import Object, name_of, namespace_of, uid_of
 
 SERVICE_TAG = "kubernetes.io/service-name"
-
-
-def balancer_name(service: Object) -> str:
-    """Return a balancer's name: from the Service's uid, at most 32 characters, first a letter."""
-    return f"a{uid_of(service)}".replace("-", "")[:32]
-
-
-def service_name(service: Object) -> str:
-    """Return what tags call the Service: ``namespace/name``."""
-    return f"{namespace_of(service)}/{name_of(service)}"
 
 
 def target_group_name(service: Object, port: int, node_port: int, protocol: str, attributes: Mapping[str, str]) -> str:

@@ -17,8 +17,6 @@ from hyperkube_cloud.aws.instances import AwsInstances, Machine
 from hyperkube_cloud.aws.load_balancers import annotations as asked
 from hyperkube_cloud.aws.load_balancers.names import (
     SERVICE_TAG,
-    balancer_name,
-    service_name,
     status_of,
     tags_of,
     target_group_name,
@@ -26,6 +24,7 @@ from hyperkube_cloud.aws.load_balancers.names import (
 from hyperkube_cloud.aws.load_balancers.places import Places
 from hyperkube_cloud.aws.load_balancers.security_groups import Rule, SecurityGroups, fragmentation
 from hyperkube_cloud.aws.tags import as_list, as_map, owned_by
+from hyperkube_lib.cloud_provider.services import balancer_name, local_check_port, service_name
 
 from hyperkube.hookspecs.cloud import CloudFailed
 from hyperkube.machinery.dataclass import dataclass
@@ -75,7 +74,7 @@ def ports(service: Object) -> list[Port]:
 
 
 def _check(service: Object) -> dict[str, Any]:
-    local = asked.local_check_port(service)
+    local = local_check_port(service)
     protocol = asked.of(service, "healthcheck-protocol", "HTTP" if local else "TCP").upper()
     made: dict[str, Any] = {
         "HealthCheckProtocol": protocol,
@@ -98,7 +97,7 @@ def machine_rules(service: Object, subnet_ranges: Sequence[str]) -> set[Rule]:
         for row in ports(service)
         for each in ranges
     }
-    check = asked.local_check_port(service)
+    check = local_check_port(service)
     for port in {check} if check else {row.node_port for row in ports(service)}:
         rules |= {Rule("tcp", port, port, each, f"{RULE}health={name}") for each in subnet_ranges}
     return rules | {rule._replace(description=f"{RULE}mtu={name}") for rule in fragmentation(ranges)}

@@ -7,28 +7,24 @@ Source: cloud-provider-gcp ``providers/gce/gce_loadbalancer_external.go``.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from typing import Final
 
-from hyperkube_cloud.gce.compute import Compute
-from hyperkube_cloud.gce.instances import GceInstances, Machine, host_path
+from hyperkube_cloud.gce.instances import Machine, host_path
 from hyperkube_cloud.gce.load_balancers import annotations as asked
-from hyperkube_cloud.gce.load_balancers.addresses import Addresses, Held
-from hyperkube_cloud.gce.load_balancers.firewalls import Firewalls, Opening, traffic_description
+from hyperkube_cloud.gce.load_balancers.addresses import Held
+from hyperkube_cloud.gce.load_balancers.firewalls import Opening, traffic_description
+from hyperkube_cloud.gce.load_balancers.forwarding import ForwardingBalancers
 from hyperkube_cloud.gce.load_balancers.health_checks import (
     Check,
-    HealthChecks,
     described,
     nodes_check_name,
     pool_check,
     pool_check_firewall,
 )
-from hyperkube_cloud.gce.location import Location
 from hyperkube_lib.cloud_provider.rest import Json
 from hyperkube_lib.cloud_provider.services import (
     balancer_name,
-    ports_of,
     protocol_of,
     service_name,
     source_ranges,
@@ -59,23 +55,8 @@ def pool_differs(pool: Json | None, service: Object, check: str) -> bool:
     return affinity != asked.affinity_of(service) or checks != [check]
 
 
-class ExternalBalancers:
+class ExternalBalancers(ForwardingBalancers):
     """Balancers that the world can reach."""
-
-    def __init__(
-        self,
-        compute: Compute,
-        location: Location,
-        instances: GceInstances,
-        firewalls: Firewalls,
-        check_sources: Sequence[str],
-        shared: threading.Lock,
-    ) -> None:
-        """Take `check_sources`, the ranges health is asked for from, and what keeps shared things from both ends."""
-        self._compute, self._location, self._instances = compute, location, instances
-        self._firewalls, self._check_sources, self._shared = firewalls, check_sources, shared
-        self._addresses = Addresses(compute, location)
-        self._checks = HealthChecks(compute)
 
     def ensure(self, service: Object, rule: Json | None, nodes: Sequence[Object], cluster_id: str) -> Object:
         """Make the balancer, or bring it up to date; `rule` is the forwarding rule that there is.
@@ -96,7 +77,7 @@ class ExternalBalancers:
         rule_anew = rule is None or rule_differs(rule, service)
         held = self._hold(service, name, rule, tier, keeps=not (pool_anew or rule_anew))
         try:
-            self._open(service, name, held.address, sources, machines)
+            self._open(service, name, held.address, sources, self._instances.node_tags(machines))
         except CloudFailed:
             if held.is_new:
                 self._addresses.release(name)
@@ -110,7 +91,7 @@ class ExternalBalancers:
             self._checks.ensure_of_pool(check)
         if pool_anew or rule_anew:
             self._compute.insert(
-                f"regions/{self._location.region}/forwardingRules",
+                self._rules,
                 {
                     "name": name,
                     "description": described(service_name(service)),
@@ -143,9 +124,6 @@ class ExternalBalancers:
         for check in (name, nodes_check_name(cluster_id)):  # it may have had either, before it was changed
             self._delete_check(service, check, shared=check != name)
 
-    def _rule(self, name: str) -> str:
-        return f"regions/{self._location.region}/forwardingRules/{name}"
-
     def _pool(self, name: str) -> str:
         return f"regions/{self._location.region}/targetPools/{name}"
 
@@ -169,21 +147,6 @@ class ExternalBalancers:
         if wanted and self._addresses.check_requested(wanted, in_use, tier):
             return Held(address=wanted)
         return self._addresses.hold_external(name, service_name(service), wanted or in_use, tier)
-
-    def _open(
-        self, service: Object, name: str, address: str, sources: Sequence[str], machines: Sequence[Machine]
-    ) -> None:
-        ports = ports_of(service)
-        opening = Opening(
-            name=f"k8s-fw-{name}",
-            description=traffic_description(service_name(service), address),
-            sources=sources,
-            protocol=protocol_of(service),
-            ports=asked.port_ranges(ports),
-            tags=self._instances.node_tags(machines),
-            destination=address,
-        )
-        self._firewalls.ensure(service, opening, [str(port) for port in ports])
 
     def _make_pool(
         self,

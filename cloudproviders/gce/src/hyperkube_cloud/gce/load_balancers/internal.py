@@ -12,10 +12,11 @@ from typing import Final
 from hyperkube_cloud.gce.compute import Compute, name_of_link
 from hyperkube_cloud.gce.instances import GceInstances
 from hyperkube_cloud.gce.load_balancers import annotations as asked
-from hyperkube_cloud.gce.load_balancers.addresses import Addresses, Held
-from hyperkube_cloud.gce.load_balancers.firewalls import Firewalls, Opening, traffic_description
+from hyperkube_cloud.gce.load_balancers.addresses import Held
+from hyperkube_cloud.gce.load_balancers.firewalls import Firewalls, Opening
+from hyperkube_cloud.gce.load_balancers.forwarding import ForwardingBalancers
 from hyperkube_cloud.gce.load_balancers.groups import InstanceGroups, group_name
-from hyperkube_cloud.gce.load_balancers.health_checks import Check, HealthChecks, backend_check, described
+from hyperkube_cloud.gce.load_balancers.health_checks import Check, backend_check, described
 from hyperkube_cloud.gce.location import Location
 from hyperkube_cloud.gce.subnetworks import Subnetworks
 from hyperkube_lib.cloud_provider.rest import Json
@@ -60,7 +61,7 @@ def _groups(backend: Json) -> set[str]:
     return {str(row["group"]).rpartition("/zones/")[2] for row in backend.get("backends") or ()}
 
 
-class InternalBalancers:
+class InternalBalancers(ForwardingBalancers):
     """Balancers that the VPC network can reach."""
 
     def __init__(
@@ -72,11 +73,7 @@ class InternalBalancers:
         check_sources: Sequence[str],
         shared: threading.Lock,
     ) -> None:
-        """Take `check_sources`, the ranges health is asked for from, and what keeps shared things from both ends."""
-        self._compute, self._location, self._instances = compute, location, instances
-        self._firewalls, self._check_sources, self._shared = firewalls, check_sources, shared
-        self._addresses = Addresses(compute, location)
-        self._checks = HealthChecks(compute)
+        super().__init__(compute, location, instances, firewalls, check_sources, shared)
         self._instance_groups = InstanceGroups(compute, instances, shared)
         self._subnetworks = Subnetworks(compute, location)
 
@@ -103,8 +100,8 @@ class InternalBalancers:
                 rule = None
             self._ensure_backend(backend)
             if rule is None:
-                self._compute.insert(f"regions/{self._location.region}/forwardingRules", wanted)
-            self._open(service, name, held.address, sources, nodes)
+                self._compute.insert(self._rules, wanted)
+            self._open(service, name, held.address, sources, self._tags(nodes))
             self._open_to_checks(service, check, nodes)
         except CloudFailed:
             if held.is_new and self._compute.find(self._rule(name)) is None:
@@ -144,9 +141,6 @@ class InternalBalancers:
         for each in sorted({check.name, name}):
             self._delete_check(service, each)
         self._instance_groups.ensure_deleted(group_name(cluster_id))
-
-    def _rule(self, name: str) -> str:
-        return f"regions/{self._location.region}/forwardingRules/{name}"
 
     def _backend(self, name: str) -> str:
         return f"regions/{self._location.region}/backendServices/{name}"
@@ -205,19 +199,6 @@ class InternalBalancers:
             self._compute.insert(path.rpartition("/")[0], wanted)
         elif not backends_equal(held, wanted):
             self._compute.change("PUT", path, {**wanted, "fingerprint": held.get("fingerprint", "")})
-
-    def _open(self, service: Object, name: str, address: str, sources: Sequence[str], nodes: Sequence[Object]) -> None:
-        ports = ports_of(service)
-        opening = Opening(
-            name=f"k8s-fw-{name}",
-            description=traffic_description(service_name(service), address),
-            sources=sources,
-            protocol=protocol_of(service),
-            ports=asked.port_ranges(ports),
-            tags=self._tags(nodes),
-            destination=address,
-        )
-        self._firewalls.ensure(service, opening, [str(port) for port in ports])
 
     def _open_to_checks(self, service: Object, check: Check, nodes: Sequence[Object]) -> None:
         opening = Opening(

@@ -9,6 +9,7 @@ ensureLoadBalancerDeleted).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from hyperkube_cloud.openstack.apis import OCTAVIA, Apis
@@ -29,6 +30,7 @@ from hyperkube_cloud.openstack.load_balancers.wanted import (
     wanted,
 )
 from hyperkube_lib.cloud_provider import services as plain
+from hyperkube_lib.cloud_provider.nodes import provider_id_of
 from hyperkube_lib.cloud_provider.rest import Json
 
 from hyperkube.client.client import Client
@@ -149,12 +151,10 @@ class OpenStackLoadBalancers:
             return asked
         subnet = str((balancer or {}).get("vip_subnet_id") or "")
         if not subnet and not asked.network and nodes:
-            given = str((nodes[0].get("spec") or {}).get("providerID") or "")
+            given = provider_id_of(nodes[0])
             ident = split_provider_id(given)[1] if given else str(self._instances.machine(nodes[0])["id"])
             subnet = self._instances.subnet_of(ident, node_address(nodes[0]))
-        values = {name: getattr(asked, name) for name in Wanted.__slots__}  # a frozen value, with two fields filled in
-        fills = {"member_subnet": asked.member_subnet or subnet, "subnet": asked.subnet or subnet}
-        return Wanted(**{**values, **fills})
+        return replace(asked, member_subnet=asked.member_subnet or subnet, subnet=asked.subnet or subnet)
 
     def _create(self, asked: Wanted, cluster: str, nodes: Sequence[Object]) -> Json:
         options, service = self._config.balancers, asked.service
