@@ -65,7 +65,7 @@ class PeerDiscovery:
     """
 
     def __init__(self, own: str, client: Client, ask: Ask, logger: logging.Logger) -> None:
-        """Ask nobody yet.
+        """Ask no server yet.
 
         Args:
             own: the name of this server's identity Lease.
