@@ -133,12 +133,15 @@ class Served:
         """Wait until a path is answered with 200.
 
         Raises:
-            RuntimeError: the process has ended.
+            RuntimeError: the process has ended, or does not know the user of `TOKEN` and never will.
         """
         while self.process.poll() is None:
             try:
-                if self.send("GET", path)[0] == 200:
+                status, answer = self.send("GET", path)
+                if status == 200:
                     return
+                if status == 401:
+                    raise RuntimeError(f"a server is started without the user of these measurements: {answer!r}")
             except (OSError, http.client.HTTPException):
                 time.sleep(pause)
                 continue
