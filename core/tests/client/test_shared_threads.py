@@ -4,6 +4,7 @@ import threading
 
 import pytest
 
+from hyperkube.client import shared_threads
 from hyperkube.client.shared_threads import THREADS, SharedThreads
 from hyperkube.machinery.clock import SystemClock
 from hyperkube.testing.waiting import eventually
@@ -16,6 +17,11 @@ def shared():
     yield shared
     shared.close()
     clock.close()
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    monkeypatch.setattr(shared_threads, "PATIENCE", 0.02)
 
 
 def threads():
@@ -88,6 +94,44 @@ def test_steps_that_hang_hold_up_the_others_for_a_moment_only(shared):
     assert served.wait(50)
     assert len(threads()) == THREADS + 1
     end.set()
+
+
+def test_threads_that_came_for_others_that_hung_go_when_these_are_done(shared, impatient):
+    ends, served = [threading.Event() for _ in range(2 * THREADS)], threading.Semaphore(0)
+
+    def hang(end):
+        served.release()
+        end.wait(60)
+
+    tasks = [shared.task(lambda end=end: hang(end)) for end in ends]
+    for task in tasks:
+        task.wake()
+        assert served.acquire(timeout=60)
+    assert len(threads()) == 2 * THREADS
+    for end in ends:
+        end.set()
+
+    assert eventually(lambda: len(threads()) == THREADS)
+
+
+def test_a_rest_ends_in_time_though_the_thread_that_knew_of_it_has_gone(shared, impatient):
+    end, served, ticks = threading.Event(), threading.Semaphore(0), []
+
+    def hang():
+        served.release()
+        end.wait(60)
+
+    def tick():
+        ticks.append(len(threads()))
+        return 0.01
+
+    for task in [shared.task(hang) for _ in range(2 * THREADS)]:
+        task.wake()
+        assert served.acquire(timeout=60)
+    shared.task(tick).wake()
+    end.set()
+
+    assert eventually(lambda: ticks.count(THREADS) > 20)
 
 
 def test_stopping_waits_for_the_present_step_and_ends_all_others(shared):

@@ -5,7 +5,7 @@ A hundred of them as a hundred threads cost their stacks, and wake-ups that take
 caused them. Here each is a `SharedTask`; of one task never two steps run at a time, so what it hands on stays in order.
 
 A step that takes long (it should not) does not hold up the others for long: when a task has waited for `PATIENCE`
-seconds, one more thread is started.
+seconds, one more thread is started. It goes when it finds nothing to do and `THREADS` others at rest.
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ class SharedThreads:
         self._idle = 0
         self._looking = False
         self._threads: list[threading.Thread] = []
+        self._numbers = itertools.count()
         self._closed = False
 
     def task(self, step: Step) -> SharedTask:
@@ -60,7 +61,8 @@ class SharedThreads:
             self._closed = True
             self._due.clear()
             self._changed.notify_all()
-        for thread in self._threads:
+            threads = self._threads.copy()
+        for thread in threads:
             if thread is not threading.current_thread():
                 thread.join(LEAVE_SECONDS)
 
@@ -79,7 +81,7 @@ class SharedThreads:
                 self._look_later()
 
     def _add_thread(self) -> None:
-        thread = threading.Thread(target=self._run, name=f"{self._name}-{len(self._threads)}", daemon=True)
+        thread = threading.Thread(target=self._run, name=f"{self._name}-{next(self._numbers)}", daemon=True)
         self._threads.append(thread)
         thread.start()
 
@@ -111,6 +113,12 @@ class SharedThreads:
                     if self._due and not self._idle:
                         self._look_later()
                     return task
+                if self._idle >= THREADS:
+                    # A task that is due later woke one thread, so that it waits no longer than that: if it was this
+                    # one, another must look how long.
+                    self._threads.remove(threading.current_thread())
+                    self._changed.notify()
+                    return None
                 self._idle += 1
                 self._changed.wait(wait)
                 self._idle -= 1
