@@ -1,6 +1,10 @@
 """Spans arrive at a collector with name, times, attributes and the trace that they belong to."""
 
+import socket
+import threading
+
 import pytest
+from hyperkube_lib import tracing
 from hyperkube_lib.tracing import Spans
 from hyperkube_testing.peers.trace_collector import TraceCollector
 
@@ -64,7 +68,26 @@ def test_the_servers_fault_is_an_error(collector, status, code):
     assert span.status.code == code
 
 
-def test_a_collector_that_is_away_holds_nothing_up(collector):
-    spans = Spans("127.0.0.1:1", 1_000_000, "apiserver", "one")
+@pytest.fixture
+def silent():
+    """Where connections are taken, and nothing is ever said."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        yield f"127.0.0.1:{listening.getsockname()[1]}"
 
+
+@pytest.fixture(params=["away", "silent"])
+def nowhere(request):
+    return "127.0.0.1:1" if request.param == "away" else request.getfixturevalue("silent")
+
+
+def test_a_collector_that_does_not_answer_holds_up_nothing_nor_the_end(nowhere, monkeypatch):
+    monkeypatch.setattr(tracing, "CLOSE_SECONDS", 0.05)
+    spans = Spans(nowhere, 1_000_000, "apiserver", "one")
     spans.served("GET", {}, {}, status=200, ended=1.0, seconds=0.1, trusted=False)
+
+    closing = threading.Thread(target=spans.close)
+    closing.start()
+    closing.join(6)
+
+    assert not closing.is_alive()
+    assert "OtelBatchSpanRecordProcessor" not in {thread.name for thread in threading.enumerate()}

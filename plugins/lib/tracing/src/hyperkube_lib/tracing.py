@@ -9,6 +9,7 @@ Source: kubernetes component-base ``tracing/{tracing,utils}.go``, apiserver ``pk
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 
 from opentelemetry import trace
@@ -21,9 +22,22 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 
 _NANO = 1_000_000_000
 _MILLION = 1_000_000
-_FLUSH_MILLISECONDS = 2_000
+CLOSE_SECONDS = 2.0
+"""How long the end of a server waits for its last spans: the exporter by itself tries for ten seconds, a batch."""
 _ERRORS = 500
 """From this status on the server is to blame: the span of a client's mistake is no error (semantic conventions)."""
+
+
+class _Exporter(OTLPSpanExporter):
+    """Ends once: when its time is over, or with what it exports for."""
+
+    _ended = False
+
+    def shutdown(self, timeout_millis: float = 30_000, **kwargs: object) -> None:
+        """Give up what is being sent, and the waiting for another try; idempotent."""
+        if not self._ended:
+            self._ended = True
+            super().shutdown(timeout_millis, **kwargs)
 
 
 class Spans:
@@ -40,7 +54,8 @@ class Spans:
         resource = Resource.create({"service.name": service, "service.instance.id": instance})
         sampler = ParentBased(TraceIdRatioBased(rate / _MILLION))
         self._provider = TracerProvider(sampler=sampler, resource=resource, shutdown_on_exit=False)
-        self._provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint=endpoint, insecure=True)))
+        self._exporter = _Exporter(endpoint=endpoint, insecure=True)
+        self._provider.add_span_processor(BatchSpanProcessor(self._exporter))
         self._tracer = self._provider.get_tracer("hyperkube")
         self._propagator = TraceContextTextMapPropagator()
 
@@ -82,11 +97,9 @@ class Spans:
             span.set_status(trace.StatusCode.ERROR)
         span.end(end_time=int(ended * _NANO))
 
-    def flush(self) -> None:
-        """Send what is waiting."""
-        self._provider.force_flush(_FLUSH_MILLISECONDS)
-
     def close(self) -> None:
-        """Send what is waiting, and no more."""
-        self.flush()
+        """Send what is waiting, for `CLOSE_SECONDS` at most, and no more; idempotent."""
+        giving_up = threading.Timer(CLOSE_SECONDS, self._exporter.shutdown)
+        giving_up.start()
         self._provider.shutdown()
+        giving_up.cancel()
