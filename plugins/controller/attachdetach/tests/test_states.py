@@ -279,7 +279,7 @@ def test_what_is_told_in_numbers(conditions, spec, seconds, reason, forced):
 
 def test_the_states_of_volumes_by_node():
     actual = ActualStateOfWorld()
-    actual.populate([{"metadata": {"name": "a"}, "status": {"volumesAttached": [{"name": "x", "devicePath": "/d"}]}}])
+    actual.populate({"metadata": {"name": "a"}, "status": {"volumesAttached": [{"name": "x", "devicePath": "/d"}]}})
     assert actual.take_report("a") is None
 
     actual.mark_attached("a", "y", "/e")

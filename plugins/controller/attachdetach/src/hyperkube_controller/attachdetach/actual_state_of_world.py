@@ -6,7 +6,7 @@ Source: kubernetes ``pkg/controller/volume/attachdetach/cache/actual_state_of_wo
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from enum import Enum
 
 from hyperkube.machinery.dataclass import dataclass
@@ -38,23 +38,29 @@ class ActualStateOfWorld:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._nodes: dict[str, dict[str, _Attached]] = {}
+        self._believed: set[str] = set()
+        self._sure: dict[str, set[str]] = {}
+        """Nodes by what they have for sure: who wants a volume asks at each sync who else has it."""
         self._to_report: set[str] = set()
 
-    def populate(self, nodes: Iterable[Object]) -> None:
-        """Believe the status of nodes of which nothing is known yet."""
+    def populate(self, node: Object) -> None:
+        """Believe a node's status, the first time; what is known by then of a volume is newer."""
+        name = name_of(node)
         with self._lock:
-            for node in nodes:
-                if name_of(node) not in self._nodes:
-                    rows = (node.get("status") or {}).get("volumesAttached") or ()
-                    self._nodes[name_of(node)] = {
-                        row["name"]: _Attached(AttachState.ATTACHED, row.get("devicePath", ""), is_reported=True)
-                        for row in rows
-                    }
+            if name in self._believed:
+                return
+            self._believed.add(name)
+            known = self._nodes.setdefault(name, {})
+            for row in (node.get("status") or {}).get("volumesAttached") or ():
+                if row["name"] not in known:
+                    known[row["name"]] = _Attached(AttachState.ATTACHED, row.get("devicePath", ""), is_reported=True)
+                    self._sure.setdefault(row["name"], set()).add(name)
 
     def mark_attached(self, node: str, volume: str, device: str) -> None:
         """Note that the node has the volume."""
         with self._lock:
             self._nodes.setdefault(node, {})[volume] = _Attached(AttachState.ATTACHED, device, is_reported=True)
+            self._sure.setdefault(volume, set()).add(node)
             self._to_report.add(node)
 
     def mark_uncertain(self, node: str, volume: str) -> None:
@@ -62,14 +68,30 @@ class ActualStateOfWorld:
         with self._lock:
             known = self._nodes.setdefault(node, {}).setdefault(volume, _Attached(AttachState.UNCERTAIN))
             known.state = AttachState.UNCERTAIN
+            self._drop_sure(node, volume)
             self._set_reported(node, known, is_reported=False)
 
     def mark_detached(self, node: str, volume: str) -> None:
         """Note that the node has the volume no more."""
         with self._lock:
             known = self._nodes.get(node, {}).pop(volume, None)
+            self._drop_sure(node, volume)
             if known is not None and known.is_reported:
                 self._to_report.add(node)
+
+    def forget(self, node: str) -> None:
+        """Keep nothing of a node that is gone and has no volumes: a later one of its name is believed anew."""
+        with self._lock:
+            if not self._nodes.get(node):
+                self._nodes.pop(node, None)
+                self._believed.discard(node)
+                self._to_report.discard(node)
+
+    def _drop_sure(self, node: str, volume: str) -> None:
+        nodes = self._sure.get(volume, set())
+        nodes.discard(node)
+        if not nodes:
+            self._sure.pop(volume, None)
 
     def set_reported(self, node: str, volume: str, *, is_reported: bool) -> None:
         """Say whether the node's status is to name the volume."""
@@ -91,11 +113,7 @@ class ActualStateOfWorld:
     def nodes_with(self, volume: str) -> list[str]:
         """Return the nodes that have the volume for sure."""
         with self._lock:
-            return sorted(
-                node
-                for node, volumes in self._nodes.items()
-                if volume in volumes and volumes[volume].state is AttachState.ATTACHED
-            )
+            return sorted(self._sure.get(volume, ()))
 
     def unwanted_seconds(self, node: str, wanted: Mapping[str, object], now: float) -> dict[str, float]:
         """Return for how long each volume that the node has has not been wanted, from the first such call on."""

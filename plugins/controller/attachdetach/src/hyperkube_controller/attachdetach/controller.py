@@ -111,6 +111,7 @@ class Attachdetach(Plugin):
         self._attachments.add_handler(self._attachment_seen)
 
     def _node_seen(self, node: Object) -> None:
+        self._actual.populate(node)
         with self._lock:
             self._gone_in_use.pop(name_of(node), None)
         self._loop.queue.add(name_of(node))
@@ -145,7 +146,6 @@ class Attachdetach(Plugin):
     # one node
 
     def _sync(self, key: str) -> float | None:
-        self._actual.populate(self._nodes.list())
         self._recover()
         node = self._nodes.get("", key)
         if node is not None and not is_managed(node):
@@ -209,6 +209,7 @@ class Attachdetach(Plugin):
 
     def _forget(self, key: str) -> None:
         """Keep nothing of a node that is gone and has no volumes any more."""
+        self._actual.forget(key)
         with self._lock:
             self._gone_in_use.pop(key, None)
             self._report_locks.pop(key, None)
@@ -222,14 +223,16 @@ class Attachdetach(Plugin):
         with self._lock:
             if self._is_recovered:
                 return
+            for node in self._nodes.list():
+                self._actual.populate(node)
             self._is_recovered = True
         for attachment in self._attachments.list():
             spec = attachment.get("spec") or {}
-            node, volume = spec.get("nodeName", ""), (spec.get("source") or {}).get("persistentVolumeName")
+            where, volume = spec.get("nodeName", ""), (spec.get("source") or {}).get("persistentVolumeName")
             name = self._unique_name(volume) if volume else None
-            if name is not None and name not in self._actual.attached_to(node):
-                self._actual.mark_uncertain(node, name)
-                self._loop.queue.add(node)
+            if name is not None and name not in self._actual.attached_to(where):
+                self._actual.mark_uncertain(where, name)
+                self._loop.queue.add(where)
 
     def _unique_name(self, volume: str) -> str | None:
         found = self._volumes.get("", volume)
