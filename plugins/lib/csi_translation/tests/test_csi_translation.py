@@ -123,6 +123,61 @@ def test_zones_are_named_by_the_nodes_labels_again():
     assert found["metadata"]["labels"] == {ZONE: "us-east-1a", REGION: "us-east-1"}
 
 
+VS_ZONE, VS_REGION = "topology.csi.vmware.com/zone", "topology.csi.vmware.com/region"
+
+
+@pytest.mark.parametrize(
+    ("terms", "labels", "moved"),
+    [
+        pytest.param([term(**{ZONE: ["z"], REGION: ["r"]})], {}, [term(**{VS_ZONE: ["z"], VS_REGION: ["r"]})], id="GA"),
+        pytest.param(
+            [term(**{OLD_ZONE: ["z"], OLD_REGION: ["r"]})], {}, [term(**{VS_ZONE: ["z"], VS_REGION: ["r"]})], id="beta"
+        ),
+        pytest.param([], {ZONE: "z", REGION: "r"}, [term(**{VS_ZONE: ["z"], VS_REGION: ["r"]})], id="labels"),
+        pytest.param(
+            [], {OLD_ZONE: "z", OLD_REGION: "r"}, [term(**{VS_ZONE: ["z"], VS_REGION: ["r"]})], id="beta ones"
+        ),
+        pytest.param([], {ZONE: "a__b"}, [term(**{VS_ZONE: ["a__b"]})], id="a label is one zone"),
+        pytest.param(
+            [term(other=["x"])], {ZONE: "z"}, [term(**{"other": ["x"], VS_ZONE: ["z"]})], id="a label beside terms"
+        ),
+        pytest.param(
+            [term(**{ZONE: ["z"]})], {REGION: "r"}, [term(**{VS_ZONE: ["z"], VS_REGION: ["r"]})], id="a region's label"
+        ),
+    ],
+)
+def test_zones_and_regions_of_vsphere(terms, labels, moved):
+    found = translated_volume(volume("vsphereVolume", {"volumePath": "[d] v.vmdk"}, terms, labels))
+
+    assert found["spec"]["nodeAffinity"]["required"]["nodeSelectorTerms"] == moved
+
+
+@pytest.mark.parametrize(
+    ("labels", "zone", "region"),
+    [({}, ZONE, REGION), ({OLD_ZONE: "z2"}, OLD_ZONE, OLD_REGION)],
+    ids=["newer labels", "the volume has the old ones"],
+)
+def test_zones_and_regions_of_vsphere_in_the_old_words(labels, zone, region):
+    csi = {"driver": "csi.vsphere.vmware.com", "volumeHandle": "h"}
+    terms = [term(**{VS_ZONE: ["z1", "z2"], VS_REGION: ["r"]})]
+
+    found = translated_back(volume("csi", csi, terms, labels))
+
+    assert found["spec"]["nodeAffinity"]["required"]["nodeSelectorTerms"] == [
+        term(**{zone: ["z1", "z2"], region: ["r"]})
+    ]
+    assert found["metadata"]["labels"] == {zone: "z1", region: "r"} | labels
+
+
+def test_a_class_of_vsphere_has_the_drivers_zones():
+    rows = [{"key": OLD_ZONE, "values": ["z"]}, {"key": "other", "values": ["x"]}]
+    given = {"provisioner": "kubernetes.io/vsphere-volume", "allowedTopologies": [{"matchLabelExpressions": rows}]}
+
+    (moved,) = translated_class(given)["allowedTopologies"]
+
+    assert [row["key"] for row in moved["matchLabelExpressions"]] == [VS_ZONE, "other"]
+
+
 @pytest.mark.parametrize(
     ("modes", "found"),
     [

@@ -41,6 +41,7 @@ class InTreeKind:
         unique: the part of the member that is unique for each volume.
         topology: the label by which the driver tells the zones of its volumes apart; empty if it does not.
         class_topology: that of its classes, where it differs.
+        region_topology: the label by which the driver tells regions apart, where it has one beside that for zones.
         region_of: from zones to their region; None where zones do not tell.
         modes: of a volume that is part of a pod: read-only or not → its access mode.
         fs_type: whether the type of the file system is a field of the member.
@@ -54,6 +55,7 @@ class InTreeKind:
     unique: str = "volumeID"
     topology: str = ""
     class_topology: str = ""
+    region_topology: str = ""
     region_of: Callable[[Sequence[str]], str] | None = None
     modes: tuple[str, str] = (_RWO, _RWO)
     fs_type: bool = True
@@ -235,6 +237,7 @@ IN_TREE: tuple[InTreeKind, ...] = (
         plugin="kubernetes.io/vsphere-volume", driver="csi.vsphere.vmware.com", source="vsphereVolume",
         unique="volumePath", to_csi=_to_vsphere,
         to_in_tree=lambda csi: {"volumePath": (csi.get("volumeAttributes") or {}).get("initialvolumefilepath", "")},
+        topology="topology.csi.vmware.com/zone", region_topology="topology.csi.vmware.com/region",
     ),
     InTreeKind(
         plugin="kubernetes.io/portworx-volume", driver="pxd.portworx.com", source="portworxVolume",

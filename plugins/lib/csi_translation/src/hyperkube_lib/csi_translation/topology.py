@@ -1,6 +1,6 @@
 """Zones: volumes once named them by the nodes' labels, drivers name them by a label of their own.
 
-Source: csi-translation-lib ``plugins/in_tree_volume.go``.
+Sources: csi-translation-lib ``plugins/in_tree_volume.go``, ``plugins/vsphere_volume.go``.
 """
 
 from __future__ import annotations
@@ -82,6 +82,32 @@ def moved_back(volume: Object, topology: str, region_of: Callable[[Sequence[str]
     else:
         keys = {key: BETWEEN_ZONES.join(values_of(terms, key))}
     labels = {name: value for name, value in keys.items() if value} | labels_of(volume)
+    meta = {**volume["metadata"], **({"labels": labels} if labels else {})}
+    spec = {**volume["spec"], **({"nodeAffinity": {"required": {"nodeSelectorTerms": terms}}} if terms else {})}
+    return {**volume, "metadata": meta, "spec": spec}
+
+
+def both_moved(volume: Object, topology: str, region_topology: str) -> list[Object]:
+    """Return the node selector terms with the labels of a driver that has one for zones and one for regions.
+
+    Where the terms name no zone, or no region, the volume's own label is one: a single value.
+    """
+    terms, key = terms_of(volume), zone_label(volume)
+    for label, moved in ((key, topology), (REGIONS[ZONES.index(key)], region_topology)):
+        if values_of(terms, label):
+            terms = renamed(terms, {label: moved})
+        elif value := labels_of(volume).get(label):
+            terms = with_row(terms, moved, [value])
+    return terms
+
+
+def both_moved_back(volume: Object, topology: str, region_topology: str) -> Object:
+    """Return a PersistentVolume of such a driver that names zones and regions by the nodes' labels, on itself too."""
+    key = zone_label(volume)
+    region = REGIONS[ZONES.index(key)]
+    terms = renamed(terms_of(volume), {topology: key, region_topology: region})
+    found = {label: values[0] for label in (key, region) if (values := values_of(terms, label))}
+    labels = found | labels_of(volume)
     meta = {**volume["metadata"], **({"labels": labels} if labels else {})}
     spec = {**volume["spec"], **({"nodeAffinity": {"required": {"nodeSelectorTerms": terms}}} if terms else {})}
     return {**volume, "metadata": meta, "spec": spec}

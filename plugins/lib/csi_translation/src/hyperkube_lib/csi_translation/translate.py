@@ -16,7 +16,13 @@ from hyperkube_lib.csi_translation.kinds import (
     kind_of_provisioner,
     kind_of_volume,
 )
-from hyperkube_lib.csi_translation.topology import allowed_topologies, moved_back, moved_terms
+from hyperkube_lib.csi_translation.topology import (
+    allowed_topologies,
+    both_moved,
+    both_moved_back,
+    moved_back,
+    moved_terms,
+)
 
 from hyperkube.hookspecs.volume import VolumeSpec
 from hyperkube.machinery.objects import Object, name_of
@@ -63,7 +69,7 @@ def translated_volume(volume: Object) -> Object:
         return volume
     spec = {key: value for key, value in volume["spec"].items() if key != kind.source}
     spec["csi"] = _csi(kind, volume["spec"][kind.source], volume)
-    if kind.topology and (terms := moved_terms(volume, kind.topology)):
+    if terms := _moved_terms(kind, volume):
         spec["nodeAffinity"] = {"required": {"nodeSelectorTerms": terms}}
     if kind.source == _GCE and spec.get("accessModes"):
         spec["accessModes"] = _gce_modes(spec["accessModes"])
@@ -109,7 +115,7 @@ def translated_back(volume: Object) -> Object:
         source["readOnly"] = True
     if kind.fs_type and csi.get("fsType"):
         source.setdefault("fsType", csi["fsType"])
-    moved = moved_back(volume, kind.topology, kind.region_of) if kind.topology else volume
+    moved = _moved_back(kind, volume)
     spec = {key: value for key, value in moved["spec"].items() if key != "csi"}
     return {**moved, "spec": {**spec, kind.source: source}}
 
@@ -152,6 +158,18 @@ def repaired_handle(handle: str, node_id: str) -> str:
     if parts[3] == UNSPECIFIED:
         parts[3] = node[3] if parts[2] == "zones" else gce_region(node[3])
     return "/".join(["projects", node[1], *parts[2:6]])
+
+
+def _moved_terms(kind: InTreeKind, volume: Object) -> list[Object]:
+    if kind.region_topology:
+        return both_moved(volume, kind.topology, kind.region_topology)
+    return moved_terms(volume, kind.topology) if kind.topology else []
+
+
+def _moved_back(kind: InTreeKind, volume: Object) -> Object:
+    if kind.region_topology:
+        return both_moved_back(volume, kind.topology, kind.region_topology)
+    return moved_back(volume, kind.topology, kind.region_of) if kind.topology else volume
 
 
 def _csi(kind: InTreeKind, source: Object, owner: Object) -> Object:
