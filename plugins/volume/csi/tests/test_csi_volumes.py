@@ -224,6 +224,67 @@ def test_the_node_tells_of_its_drivers(tmp_path):
         bench.kind.validate_driver(DRIVER, "/sock", ["0.3.0"])
 
 
+MIGRATED = (
+    "kubernetes.io/aws-ebs,kubernetes.io/azure-disk,kubernetes.io/azure-file,kubernetes.io/cinder,kubernetes.io/gce-pd,"
+    "kubernetes.io/portworx-volume,kubernetes.io/vsphere-volume"
+)
+ANNOTATION = "storage.alpha.kubernetes.io/migrated-plugins"
+
+
+def csi_node(annotations, *drivers):
+    meta = {"name": "n", **({"annotations": annotations} if annotations else {})}
+    return {"kind": "CSINode", "apiVersion": "storage.k8s.io/v1", "metadata": meta, "spec": {"drivers": [*drivers]}}
+
+
+OTHER = {"name": "other.example.com", "nodeID": "o", "topologyKeys": None}
+
+
+@pytest.mark.parametrize(
+    ("known", "annotations", "drivers", "writes"),
+    [
+        pytest.param(None, {ANNOTATION: MIGRATED}, [], ["create"], id="none yet: made, with no driver"),
+        pytest.param(csi_node(None, OTHER), {ANNOTATION: MIGRATED}, [OTHER], ["update"], id="without: added"),
+        pytest.param(
+            csi_node({ANNOTATION: "kubernetes.io/gce-pd", "mine": "x"}),
+            {ANNOTATION: MIGRATED, "mine": "x"}, [], ["update"], id="fewer: replaced",
+        ),
+        pytest.param(
+            csi_node({ANNOTATION: ",".join(reversed(MIGRATED.split(",")))}, OTHER),
+            {ANNOTATION: ",".join(reversed(MIGRATED.split(",")))}, [OTHER], [], id="the same in another order: left",
+        ),
+    ],
+)  # fmt: skip
+def test_the_node_tells_which_kinds_drivers_took_over(known, annotations, drivers, writes):
+    client = FakeClient()
+    client.seed(NODES, {"kind": "Node", **NODE})
+    if known:
+        client.seed(CSI_NODES, known)
+    kind = CsiVolumes(client, FakeClock(), lambda _endpoint: MemoryDriver())
+
+    kind.initialize_node("n")
+
+    (found,) = client.objects(CSI_NODES)
+    assert (found["metadata"].get("annotations"), found["spec"]["drivers"]) == (annotations, drivers)
+    assert [verb for verb, *_ in client.actions if verb in {"create", "update", "patch"}] == writes
+
+
+def test_a_node_without_an_api_tells_nothing_and_one_that_is_not_there_yet_later():
+    CsiVolumes(None, FakeClock(), lambda _endpoint: MemoryDriver()).initialize_node("n")
+
+    with pytest.raises(VolumeFailed, match='error updating CSINode annotation: nodes "n" not found'):
+        CsiVolumes(FakeClient(), FakeClock(), lambda _endpoint: MemoryDriver()).initialize_node("n")
+
+
+def test_a_driver_that_comes_leaves_the_others_and_the_annotation(tmp_path):
+    bench = Bench(tmp_path)
+    bench.client.update(CSI_NODES, csi_node({"mine": "x"}, OTHER))
+    bench.restart()
+
+    (found,) = bench.client.objects(CSI_NODES)
+    assert [row["name"] for row in found["spec"]["drivers"]] == [OTHER["name"], DRIVER]
+    assert found["metadata"]["annotations"] == {"mine": "x", ANNOTATION: MIGRATED}
+
+
 def test_a_device(tmp_path):
     bench = Bench(tmp_path)
     bench.pv["spec"]["volumeMode"] = "Block"

@@ -53,6 +53,14 @@ class CsiVolumes:
 
     # drivers
 
+    def initialize_node(self, node_name: str) -> None:
+        """Tell the API of the node before any driver has come.
+
+        Raises:
+            VolumeFailed: it cannot be told now.
+        """
+        self._drivers.initialize_node(node_name)
+
     def validate_driver(self, name: str, endpoint: str, versions: Sequence[str]) -> None:
         """Check the versions of a driver."""
         del endpoint

@@ -11,15 +11,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from hyperkube_lib.csi import NODE, CsiCalls, CsiFailed
+from hyperkube_volume.csi.csi_node import CsiNodes
 
 from hyperkube.client.client import Client
 from hyperkube.hookspecs.volume import VolumeFailed
-from hyperkube.kinds.resources import CSI_NODES, NODES
-from hyperkube.machinery.errors import AlreadyExists, ApiError, Conflict, NotFound
-from hyperkube.machinery.objects import Object, annotations_of, labels_of, name_of, uid_of
+from hyperkube.kinds.resources import NODES
+from hyperkube.machinery.errors import ApiError
+from hyperkube.machinery.objects import Object, annotations_of, labels_of
 
 NODE_ID = "csi.volume.kubernetes.io/nodeid"
-_ATTEMPTS = 5
 
 
 class Drivers:
@@ -49,6 +49,19 @@ class Drivers:
         """Return how many volumes of each driver the node can have."""
         with self._lock:
             return dict(self._limits)
+
+    def initialize_node(self, node_name: str) -> None:
+        """Tell the API of the node before any driver has come; nothing without an API.
+
+        Raises:
+            VolumeFailed: it cannot be told now.
+        """
+        if self._client is None:
+            return
+        try:
+            CsiNodes(self._client).initialize(node_name)
+        except (ApiError, ConnectionError) as error:
+            raise VolumeFailed(f"error updating CSINode annotation: {error}") from error
 
     def validate(self, name: str, versions: Sequence[str]) -> None:
         """Check a driver.
@@ -112,24 +125,4 @@ class Drivers:
         row: Object = {"name": name, "nodeID": info["node_id"], "topologyKeys": sorted(topology) or None}
         if count := int(info.get("max_volumes_per_node") or 0):
             row["allocatable"] = {"count": count}
-        for attempt in range(_ATTEMPTS):
-            try:
-                self._write_csi_node(self._client, node, row)
-            except (Conflict, AlreadyExists):
-                if attempt == _ATTEMPTS - 1:
-                    raise
-            else:
-                return
-
-    def _write_csi_node(self, client: Client, node: Object, row: Object) -> None:
-        try:
-            found = client.get(CSI_NODES, name_of(node))
-        except NotFound:
-            owner = {"apiVersion": "v1", "kind": "Node", "name": name_of(node), "uid": uid_of(node)}
-            meta = {"name": name_of(node), "ownerReferences": [owner]}
-            made = {"kind": "CSINode", "apiVersion": "storage.k8s.io/v1", "metadata": meta, "spec": {"drivers": [row]}}
-            client.create(CSI_NODES, made)
-            return
-        rows = [one for one in found["spec"].get("drivers") or () if one["name"] != row["name"]]
-        if len(rows) == len(found["spec"].get("drivers") or ()) or row not in found["spec"]["drivers"]:
-            client.update(CSI_NODES, {**found, "spec": {"drivers": [*rows, row]}})
+        CsiNodes(self._client).install(node_name, row)

@@ -45,21 +45,32 @@ class Csi(Plugin):
         return self._kind
 
     def start(self) -> None:
-        """Register the drivers of installed packages, as soon as the node is there."""
-        if self._own:
-            threading.Thread(target=self._register_own, name="csi-drivers", daemon=True).start()
+        """Tell of the node and register the drivers of installed packages, as soon as the node is there."""
+        if self._node_name:
+            threading.Thread(target=self._introduce, name="csi-drivers", daemon=True).start()
+
+    def _introduce(self) -> None:
+        """Try until all is told: the node is made by the kubelet that this is a part of."""
+        failures, is_initialized = 0, False
+        while not (is_initialized and not self._own):
+            if self.context.clock.wait(self._ending, RETRY.delay(failures)):
+                return
+            failures += 1
+            try:
+                if not is_initialized:
+                    self._kind.initialize_node(self._node_name)
+                    is_initialized = True
+                self._register_own()
+            except VolumeFailed as error:
+                self.context.logger.debug("the node's drivers are not told yet: %s", error)
 
     def _register_own(self) -> None:
-        """Try until all are registered: the node is made by the kubelet that this is a part of."""
-        failures = 0
-        while self._own and not self.context.clock.wait(self._ending, RETRY.delay(failures)):
-            for name, driver in list(self._own.items()):
-                try:
-                    self._kind.register_own_driver(name, driver, self._node_name)
-                    del self._own[name]
-                except VolumeFailed as error:
-                    self.context.logger.debug("driver %s is not registered yet: %s", name, error)
-            failures += 1
+        for name, driver in list(self._own.items()):
+            try:
+                self._kind.register_own_driver(name, driver, self._node_name)
+                del self._own[name]
+            except VolumeFailed as error:
+                self.context.logger.debug("driver %s is not registered yet: %s", name, error)
 
     def close(self) -> None:
         """Close the connections to drivers."""
