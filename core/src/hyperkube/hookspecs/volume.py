@@ -97,7 +97,7 @@ class VolumeRequest:
         device: what `Attachable.wait_for_attach` returned.
         device_mount_path: where `DeviceMountable.mount_device` mounted it.
         fs_group: the group that gets the files; the kubelet gives them to it unless the kind does, see `OwnsFiles`.
-        selinux_label: the label of the pod's files, empty for none.
+        selinux_label: what to mount it with, see `SELinuxMountable`; empty for none.
         record_event: (type, reason, message) → an event of the pod.
         pod_certificate: index of a projected source → private key and certificates (PEM); raises VolumeFailed.
         trust_anchors: a ``clusterTrustBundle`` source → certificates (PEM); raises VolumeFailed.
@@ -123,13 +123,8 @@ class VolumeRequest:
     @property
     def spec(self) -> VolumeSpec:
         """The volume without the pod."""
-        return VolumeSpec(
-            volume=self.volume, persistent_volume=self.persistent_volume, read_only=_source_read_only(self.volume)
-        )
-
-
-def _source_read_only(volume: Object) -> bool:
-    return any(isinstance(source, dict) and bool(source.get("readOnly")) for source in volume.values())
+        read_only = any(isinstance(source, dict) and bool(source.get("readOnly")) for source in self.volume.values())
+        return VolumeSpec(volume=self.volume, persistent_volume=self.persistent_volume, read_only=read_only)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,14 +151,10 @@ class DeviceRequest:
     Attributes:
         spec: the volume.
         pod: the first pod that wants it.
-        node: the node object.
         device: what `Attachable.wait_for_attach` returned, empty for kinds that are not attached.
         path: where to mount it, as `DeviceMountable.device_mount_path` said; for devices, `BlockMappable`'s folder.
         plugin_dir: the folder of this kind below the kubelet's root: ``plugins/NAME``.
-        fs_group: the group that gets the files.
-        selinux_label: the label of the files, empty for none.
-        get_secret: (namespace, name) → object; raises NotFound.
-        record_event: (type, reason, message) → an event of the pod.
+        node, fs_group, selinux_label, get_secret, record_event: as in `VolumeRequest`.
     """
 
     spec: VolumeSpec
@@ -218,6 +209,14 @@ class OwnsFiles(Protocol):
 
     def gives_to_group(self, spec: VolumeSpec) -> bool:
         """Tell whether the kubelet is to give them; without this protocol it does for mounted file systems."""
+
+
+@runtime_checkable
+class SELinuxMountable(Protocol):
+    """Volumes all of whose files can have one SELinux label, by an option of their mount (``context=``)."""
+
+    def supports_selinux_context_mount(self, spec: VolumeSpec) -> bool:
+        """Tell whether this one's can: its requests then come with the label, where the node has SELinux."""
 
 
 @runtime_checkable

@@ -224,6 +224,30 @@ def test_the_node_tells_of_its_drivers(tmp_path):
         bench.kind.validate_driver(DRIVER, "/sock", ["0.3.0"])
 
 
+LABEL = "system_u:object_r:container_file_t:s0:c1,c2"
+
+
+@pytest.mark.parametrize(("says", "supported"), [(True, True), (False, False), (None, False)])
+def test_a_driver_says_whether_it_mounts_with_selinux_labels(tmp_path, says, supported):
+    bench = Bench(tmp_path, **({} if says is None else {"seLinuxMount": says}))
+
+    assert bench.kind.supports_selinux_context_mount(bench.spec) is supported
+
+
+def test_a_driver_is_asked_for_the_label_by_a_mount_option_and_the_record_has_it(tmp_path):
+    bench = Bench(tmp_path, seLinuxMount=True)
+    bench.pv["spec"]["mountOptions"] = ["noatime"]
+    device = bench.device(selinux_label=LABEL)
+    bench.kind.mount_device(device)
+    bench.kind.setup(bench.request(device_mount_path=device.path, selinux_label=LABEL))
+
+    for method in ("NodeStageVolume", "NodePublishVolume"):
+        mount = bench.driver.requests[method]["volume_capability"]["mount"]
+        assert mount["mount_flags"] == ["noatime", f'context="{LABEL}"']
+    records = [json.loads(path.read_text()) for path in tmp_path.rglob("vol_data.json")]
+    assert [record["seLinuxMountContext"] for record in records] == [LABEL, LABEL]
+
+
 MIGRATED = (
     "kubernetes.io/aws-ebs,kubernetes.io/azure-disk,kubernetes.io/azure-file,kubernetes.io/cinder,kubernetes.io/gce-pd,"
     "kubernetes.io/portworx-volume,kubernetes.io/vsphere-volume"

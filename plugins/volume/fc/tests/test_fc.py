@@ -92,6 +92,18 @@ def test_a_volume_is_called_as_the_nodes_status_calls_it(source, name):
     assert TestContract().kind().volume_name(VolumeSpec(volume={"name": "v", "fc": source})) == name
 
 
+def test_a_disk_is_mounted_with_the_label_of_its_pod(tmp_path):
+    bench = Bench(tmp_path)
+    bench.disk("sda", f"by-path/fc-0x{WWN}-lun-0")
+    request = replace(bench.request(), selinux_label="u:object_r:t:s0:c1,c2")
+
+    bench.kind.mount_device(request)
+
+    options = 'context="u:object_r:t:s0:c1,c2",defaults'
+    assert bench.programs.ran[-1] == f"mount -t ext4 -o {options} {bench.root}/dev/sda {request.path}"
+    assert bench.kind.supports_selinux_context_mount(request.spec)
+
+
 def test_a_disk_is_mounted_once_and_forgotten_by_all_its_paths(tmp_path):
     bench = Bench(tmp_path)
     bench.disk("sda", f"by-path/fc-0x{WWN}-lun-0")

@@ -99,6 +99,16 @@ class TestContract(VolumeContract, PersistentVolumeContract):
         return Bench(Path("/nowhere")).kind
 
 
+def test_a_disk_is_mounted_with_the_label_of_its_pod(tmp_path):
+    bench = Bench(tmp_path)
+    request = replace(bench.request(), selinux_label="u:object_r:t:s0:c1,c2")
+
+    bench.kind.mount_device(request)
+
+    options = 'context="u:object_r:t:s0:c1,c2",defaults'
+    assert bench.programs.ran[-1] == f"mount -t ext4 -o {options} {bench.device} {request.path}"
+
+
 def test_a_disk_is_logged_in_to_and_mounted_once(tmp_path):
     bench = Bench(tmp_path)
     request = bench.mount()

@@ -89,3 +89,12 @@ def test_an_image_is_mounted_by_the_runtime():
     found = mounts_of(container, VolumeSources(paths={}, sub_paths=Asked(), images={"v": image}), {})
 
     assert found == [{"container_path": "/data", "readonly": True, "image": image, "image_sub_path": "part"}]
+
+
+def test_the_first_mount_of_a_volume_is_labelled_by_the_runtime():
+    entries = [{"name": name, "mountPath": f"/{index}"} for index, name in enumerate(["v", "v", "w"])]
+    volumes = VolumeSources(paths={"v": "/v", "w": "/w"}, sub_paths=Asked(), relabelled={"v"})
+
+    found = mounts_of({"name": "c", "volumeMounts": entries}, volumes, {})
+
+    assert [mount.get("selinux_relabel", False) for mount in found] == [True, False, False]

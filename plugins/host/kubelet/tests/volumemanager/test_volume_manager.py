@@ -11,10 +11,12 @@ from hyperkube_host.kubelet.podcertificate.pod_certificate_manager import NoPodC
 from hyperkube_host.kubelet.volumemanager import volume_manager
 from hyperkube_host.kubelet.volumemanager.actual_state import ActualStateOfWorld
 from hyperkube_host.kubelet.volumemanager.attachment import Attachments
+from hyperkube_host.kubelet.volumemanager.mount_labels import MountLabels
 from hyperkube_host.kubelet.volumemanager.mount_volume import MountFailed, VolumeMounter
 from hyperkube_host.kubelet.volumemanager.node_expansion import NodeExpansion
 from hyperkube_host.kubelet.volumemanager.pod_volumes import PodVolumes
 from hyperkube_host.kubelet.volumemanager.reconstruction import Reconstruction
+from hyperkube_host.kubelet.volumemanager.selinux import SELinux
 from hyperkube_host.kubelet.volumemanager.sub_paths import SubPathMounts
 from hyperkube_host.kubelet.volumemanager.volume_manager import StillMounting, VolumeManager
 
@@ -149,7 +151,8 @@ class Api:
 class Node:
     """A volume manager with the kinds `disks` and hostPath."""
 
-    def __init__(self, folder, api, clock=None, client=None, disks=None):
+    def __init__(self, folder, api, clock=None, client=None, disks=None, selinux=None):
+        labels = MountLabels(selinux or SELinux(folder / "no-selinux"), all_modes=False)
         self.disks, self.state, self.told, self.requeued = disks or Disks(), ActualStateOfWorld(), [], []
         self.directories = KubeletDirectories(folder)
         plugins = [("example.com/disk", self.disks), ("kubernetes.io/host-path", HostPaths())]
@@ -168,10 +171,11 @@ class Node:
             sub_paths,
             NoPodCertificates(),
             NoTrustAnchors(),
+            labels,
         )
         self.manager = VolumeManager(
             volumes, self.state, mounter, Reconstruction(self.directories, volumes, mounter, sub_paths),
-            NodeExpansion(client, api, mounter, None, "n"), clock or SystemClock(),
+            NodeExpansion(client, api, mounter, None, "n"), labels, clock or SystemClock(),
             requeue=self.requeued.append, in_use_changed=lambda: self.told.append(self.state.volumes_in_use()),
         )  # fmt: skip
 
@@ -404,3 +408,56 @@ def test_a_volume_that_became_larger_grows_while_it_is_mounted(tmp_path, disk):
     assert not any(step.startswith("grow") for step in before)
     assert f"grow d1 to {2 << 30}" in node.disks.steps
     assert not written["status"].get("conditions")
+
+
+class Labelled(Disks):
+    """Disks that are mounted with the SELinux label of their pod; notes it."""
+
+    def supports_selinux_context_mount(self, _spec):
+        return True
+
+    def mount_device(self, request):
+        self._step(f"mount device with {request.selinux_label}")
+
+    def setup(self, request):
+        self._step(f"setup with {request.selinux_label}")
+        return request.path
+
+
+def with_label(uid, level):
+    found = pod(uid, DATA)
+    found["spec"]["containers"] = [{"name": "c", "volumeMounts": [{"name": "data"}]}]
+    found["spec"]["securityContext"] = {"seLinuxOptions": {"level": level}}
+    return found
+
+
+def test_a_volume_is_mounted_with_the_label_of_its_pod_and_for_the_next_one_anew(tmp_path):
+    for path, text in (
+        ("proc/self/mountinfo", "30 25 0:20 / /sys/fs/selinux rw - selinuxfs selinuxfs rw"),
+        ("usr/share/containers/selinux/contexts", 'file = "u:r:t:s0"'),
+    ):
+        (tmp_path / "root" / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "root" / path).write_text(text)
+    api = Api(source={"disk": {"id": "d1"}}, accessModes=["ReadWriteOncePod"])
+    node = Node(tmp_path, api, disks=Labelled(), selinux=SELinux(tmp_path / "root"))
+
+    node.manager.setup(with_label("1", "s0:c1"))
+    with pytest.raises(MountFailed) as caught:
+        node.manager.setup(with_label("2", "s0:c2"))
+    node.manager.teardown(pod("1", DATA))
+    node.manager.setup(with_label("2", "s0:c2"))
+
+    assert str(caught.value) == (
+        "Unable to attach or mount volumes: unmounted volumes=[data], unattached volumes=[], failed to process "
+        'volumes=[data]: conflicting SELinux labels of volume pv: "u:r:t:s0:c1" and "u:r:t:s0:c2"'
+    )
+    first, second = ([f"mount device with {label}", f"setup with {label}"] for label in ("u:r:t:s0:c1", "u:r:t:s0:c2"))
+    assert node.disks.steps == [
+        "attach",
+        "wait for /dev/disk",
+        *first,
+        *UNDOING,
+        "attach",
+        "wait for /dev/disk",
+        *second,
+    ]

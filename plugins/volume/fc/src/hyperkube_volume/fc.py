@@ -9,7 +9,14 @@ import json
 import re
 from pathlib import Path
 
-from hyperkube_lib.volume_mount import Mounter, NetworkDisks, format_and_mount, multipath_of, paths_of
+from hyperkube_lib.volume_mount import (
+    Mounter,
+    NetworkDisks,
+    format_and_mount,
+    multipath_of,
+    paths_of,
+    selinux_options,
+)
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.volume import (
@@ -141,7 +148,11 @@ class FcVolumes(NetworkDisks):
         _save(request, device)
         Path(request.path).mkdir(mode=0o750, parents=True, exist_ok=True)
         read_only = request.spec.read_only or bool(source.get("readOnly"))
-        options = [*(("ro",) if read_only else ()), *request.spec.mount_options]
+        options = [
+            *(("ro",) if read_only else ()),
+            *selinux_options(request.selinux_label),
+            *request.spec.mount_options,
+        ]
         try:
             format_and_mount(self._mounter, device, request.path, str(source.get("fsType") or ""), options)
         except VolumeFailed:

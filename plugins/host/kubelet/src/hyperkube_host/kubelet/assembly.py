@@ -59,10 +59,12 @@ from hyperkube_host.kubelet.sysctl import SysctlAllowlist
 from hyperkube_host.kubelet.types.allocation import with_allocation
 from hyperkube_host.kubelet.volumemanager.actual_state import ActualStateOfWorld
 from hyperkube_host.kubelet.volumemanager.attachment import Attachments
+from hyperkube_host.kubelet.volumemanager.mount_labels import GATE, MountLabels
 from hyperkube_host.kubelet.volumemanager.mount_volume import VolumeMounter
 from hyperkube_host.kubelet.volumemanager.node_expansion import NodeExpansion
 from hyperkube_host.kubelet.volumemanager.pod_volumes import PodVolumes
 from hyperkube_host.kubelet.volumemanager.reconstruction import Reconstruction
+from hyperkube_host.kubelet.volumemanager.selinux import SELinux
 from hyperkube_host.kubelet.volumemanager.sub_paths import SimulatedSubPaths, SubPathMounts
 from hyperkube_host.kubelet.volumemanager.volume_manager import VolumeManager
 
@@ -247,7 +249,7 @@ def _worker_services(base: _Foundation, sources: _VolumeSources) -> WorkerServic
     sub_paths = SimulatedSubPaths() if simulated else _sub_path_mounts(base)
     given = RuntimeManagerInputs(
         base.options.pods, runtime, base.plugins.network, directories, objects, handlers, recorder, images,
-        base.host_ips, base.machine, base.node, base.container_manager, sub_paths,
+        base.host_ips, base.machine, base.node, base.container_manager, sub_paths, base.volumes,
     )  # fmt: skip
     manager = build_runtime_manager(given)
     granted = AllocationState(None if simulated else directories.root)
@@ -291,13 +293,14 @@ def _volume_manager(base: _Foundation, sources: _VolumeSources) -> VolumeManager
     sub_paths = _sub_path_mounts(base)
     attachments = Attachments(base.client, by_controller=base.options.node.controller_attaches)
     volumes, directories = PodVolumes(base.plugins.volumes, objects), base.directories
+    labels = MountLabels(SELinux(), all_modes=base.options.server.gates.get(GATE, False))
     mounter = VolumeMounter(
         directories, base.volumes, objects, sources.tokens, base.node.node, attachments, base.recorder, sub_paths,
-        sources.certificates, sources.trust_anchors,
+        sources.certificates, sources.trust_anchors, labels,
     )  # fmt: skip
     return VolumeManager(
         volumes, base.volumes, mounter, Reconstruction(directories, volumes, mounter, sub_paths),
-        NodeExpansion(base.client, objects, mounter, base.recorder, base.options.node.name), base.clock,
+        NodeExpansion(base.client, objects, mounter, base.recorder, base.options.node.name), labels, base.clock,
         requeue=base.queue.sync_pod, in_use_changed=partial(base.queue.add, Task.SYNC_NODE),
     )  # fmt: skip
 

@@ -7,7 +7,7 @@ by `FakePrograms`, which notes the command lines. Source: kubernetes ``staging/s
 from hyperkube_lib.volume_mount.filesystems import disk_format, format_and_mount, grow_file_system
 from hyperkube_lib.volume_mount.loop_devices import attach_loop, detach_loop, loop_of
 from hyperkube_lib.volume_mount.mount_table import Mount, mount_table, mounts_below
-from hyperkube_lib.volume_mount.mounter import Mounter
+from hyperkube_lib.volume_mount.mounter import Mounter, selinux_options
 from hyperkube_lib.volume_mount.multipath import multipath_of, paths_of
 from hyperkube_lib.volume_mount.network_disks import NetworkDisks
 from hyperkube_lib.volume_mount.programs import FakePrograms, Finished, HostPrograms, Programs
@@ -30,4 +30,5 @@ __all__ = [
     "mounts_below",
     "multipath_of",
     "paths_of",
+    "selinux_options",
 ]

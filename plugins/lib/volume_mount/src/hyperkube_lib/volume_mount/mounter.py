@@ -14,6 +14,14 @@ from hyperkube.hookspecs.volume import VolumeFailed
 _MASKED = "<masked>"
 
 
+def selinux_options(label: str) -> list[str]:
+    """Return the options of ``mount`` that give all files a label; none for an empty one.
+
+    It is quoted: a label may have a comma in it.
+    """
+    return [f'context="{label}"'] if label else []
+
+
 class Mounter:
     """Mounts and unmounts; all methods may block as long as the programs do."""
 

@@ -11,10 +11,17 @@ from pathlib import Path
 from typing import Any
 
 from hyperkube_lib.csi import NODE, CsiCalls, CsiFailed, access_mode, volume_capability
+from hyperkube_lib.volume_mount import selinux_options
 from hyperkube_volume.csi.attachment import VolumeAttachments
 from hyperkube_volume.csi.driver_objects import DriverObjects
 from hyperkube_volume.csi.drivers import Drivers
-from hyperkube_volume.csi.volume_data import FILE, load_volume_data, remove_volume_data, save_volume_data
+from hyperkube_volume.csi.volume_data import (
+    FILE,
+    label_record,
+    load_volume_data,
+    remove_volume_data,
+    save_volume_data,
+)
 
 from hyperkube.client.client import Client
 from hyperkube.hookspecs.volume import (
@@ -91,6 +98,10 @@ class CsiVolumes:
         """Return the limits of the node by the names that nodes once told them with."""
         return {f"attachable-volumes-csi-{name}": limit for name, limit in self._drivers.limits().items()}
 
+    def supports_selinux_context_mount(self, spec: VolumeSpec) -> bool:
+        """Tell whether the driver mounts its volumes with a label."""
+        return self._objects.mounts_selinux_labels(_driver(spec))
+
     # names
 
     def volume_name(self, spec: VolumeSpec) -> str:
@@ -143,12 +154,14 @@ class CsiVolumes:
         driver, calls = self._driver_of(spec)
         can = calls.capabilities(NODE)
         # The record comes first: whatever the driver does, a later kubelet knows whom to ask to undo it.
-        save_volume_data(path.parent, {"driverName": driver, "volumeHandle": _handle(spec)})
+        data = {"driverName": driver, "volumeHandle": _handle(spec), **label_record(request.selinux_label)}
+        save_volume_data(path.parent, data)
         path.mkdir(exist_ok=True)
         if STAGE not in can:
             return
         group = str(request.fs_group) if MOUNT_GROUP in can and request.fs_group is not None else ""
         message = self._message(spec, request.node, can, request.get_secret, "nodeStageSecretRef", group)
+        add_mount_flags(message, selinux_options(request.selinux_label))
         try:
             calls.call(NODE, "NodeStageVolume", {**message, "staging_target_path": str(path)})
         except CsiFailed as error:
@@ -189,6 +202,7 @@ class CsiVolumes:
         message = self._message(
             spec, request.node, can, request.get_secret, "nodePublishSecretRef", group, pod=request.pod
         )
+        add_mount_flags(message, selinux_options(request.selinux_label))
         message["volume_id"] = handle
         context = self._objects.pod_context(driver, request, is_inline=is_inline)
         if context:
@@ -201,7 +215,7 @@ class CsiVolumes:
         save_volume_data(
             folder,
             {"specVolID": spec.name, "volumeHandle": handle, "driverName": driver, "volumeLifecycleMode": mode,
-             "nodeName": name_of(request.node)},
+             "nodeName": name_of(request.node), **label_record(request.selinux_label)},
         )  # fmt: skip
         calls.call(NODE, "NodePublishVolume", {**message, "target_path": str(folder / _MOUNT)})
         return str(folder / _MOUNT)
@@ -357,6 +371,13 @@ class CsiVolumes:
             return {}
         namespace = reference.get("namespace") or (namespace_of(pod) if pod is not None else "")
         return self._objects.secret_data(get_secret(namespace, reference["name"]))
+
+
+def add_mount_flags(message: dict[str, Any], flags: Sequence[str]) -> None:
+    """Put more options of ``mount`` into a request; a device is not mounted and has none."""
+    mount = message["volume_capability"].get("mount")
+    if flags and mount is not None:
+        mount["mount_flags"] = [*(mount.get("mount_flags") or ()), *flags]
 
 
 def inline_handle(pod_uid: str, name: str) -> str:

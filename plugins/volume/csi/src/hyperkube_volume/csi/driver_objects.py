@@ -61,6 +61,10 @@ class DriverObjects:
         """Tell whether a driver wants NodePublishVolume again and again."""
         return bool((self._spec(name) or {}).get("requiresRepublish"))
 
+    def mounts_selinux_labels(self, name: str) -> bool:
+        """Tell whether a driver mounts volumes with a SELinux label."""
+        return bool((self._spec(name) or {}).get("seLinuxMount"))
+
     def fs_group_policy(self, name: str) -> str:
         """Return who changes the group of the files."""
         return str((self._spec(name) or {}).get("fsGroupPolicy") or "ReadWriteOnceWithFSType")

@@ -15,6 +15,11 @@ from hyperkube.hookspecs.volume import VolumeFailed
 FILE = "vol_data.json"
 
 
+def label_record(label: str) -> dict[str, str]:
+    """Return what is kept of the SELinux label that a volume was mounted with; nothing for none."""
+    return {"seLinuxMountContext": label} if label else {}
+
+
 def save_volume_data(folder: Path, data: Mapping[str, str]) -> None:
     """Write the file of a volume, whole or not at all; the folder is made."""
     folder.mkdir(parents=True, exist_ok=True)

@@ -6,7 +6,7 @@ import base64
 from collections.abc import Callable
 from pathlib import Path
 
-from hyperkube_lib.volume_mount import HostPrograms, Mounter, NetworkDisks, format_and_mount
+from hyperkube_lib.volume_mount import HostPrograms, Mounter, NetworkDisks, format_and_mount, selinux_options
 from hyperkube_volume.iscsi.disk import Disk, disk_of, disks_below, load, record_of, save
 from hyperkube_volume.iscsi.initiator import Initiator
 
@@ -60,7 +60,11 @@ class IscsiVolumes(NetworkDisks):
         disk, device = self._login(request, Path(request.path))
         Path(request.path).mkdir(mode=0o750, parents=True, exist_ok=True)
         read_only = request.spec.read_only or bool(request.spec.volume["iscsi"].get("readOnly"))
-        options = [*(("ro",) if read_only else ()), *request.spec.mount_options]
+        options = [
+            *(("ro",) if read_only else ()),
+            *selinux_options(request.selinux_label),
+            *request.spec.mount_options,
+        ]
         fs_type = str(request.spec.volume["iscsi"].get("fsType") or "")
         try:
             format_and_mount(self._mounter, device, request.path, fs_type, options)

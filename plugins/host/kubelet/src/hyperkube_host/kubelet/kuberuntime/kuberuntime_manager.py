@@ -37,6 +37,8 @@ from hyperkube_host.kubelet.nodestatus.node_updater import NodeUpdater
 from hyperkube_host.kubelet.objects.object_cache import ObjectCache
 from hyperkube_host.kubelet.options import PodOptions
 from hyperkube_host.kubelet.userns.userns_manager import UserNamespaceManager
+from hyperkube_host.kubelet.volumemanager.actual_state import ActualStateOfWorld
+from hyperkube_host.kubelet.volumemanager.selinux import Relabelling
 from hyperkube_host.kubelet.volumemanager.sub_paths import SubPaths
 
 from hyperkube.hookspecs.network import Network
@@ -66,6 +68,7 @@ class RuntimeManagerInputs(NamedTuple):
     node: NodeUpdater
     container_manager: ContainerManager
     sub_paths: SubPaths
+    volumes: ActualStateOfWorld
 
 
 class RuntimeManager(Record):
@@ -112,6 +115,7 @@ def build_runtime_manager(given: RuntimeManagerInputs) -> RuntimeManager:
         service_hosts=_service_hosts(given, dns),
         tells_address=isinstance(runtime, TakesAddresses),
         unprivileged_port_offset=options.unprivileged_port_offset,
+        relabelling=Relabelling.on_this_node(given.volumes),
     )
     starter = ContainerStarter(
         runtime,

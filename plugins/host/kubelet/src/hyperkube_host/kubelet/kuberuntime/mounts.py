@@ -22,12 +22,14 @@ _PROPAGATION = {"HostToContainer": "PROPAGATION_HOST_TO_CONTAINER", "Bidirection
 
 
 def make_mount(
-    host_path: str, container_path: str, *, read_only: bool = False, propagation: str = "None"
+    host_path: str, container_path: str, *, read_only: bool = False, propagation: str = "None", relabel: bool = False
 ) -> dict[str, Any]:
-    """Return a ``Mount``; `propagation` is that of the Kubernetes API."""
+    """Return a ``Mount``; `propagation` is that of the Kubernetes API, `relabel` for the container's SELinux label."""
     made: dict[str, Any] = {"container_path": container_path, "host_path": host_path}
     if read_only:
         made["readonly"] = True
+    if relabel:
+        made["selinux_relabel"] = True
     if propagation in _PROPAGATION:
         made["propagation"] = _PROPAGATION[propagation]
     return made
@@ -42,6 +44,7 @@ class VolumeSources(NamedTuple):
         sub_paths: makes parts of volumes ready.
         pod_uid: whose volumes they are.
         read_only: the names of volumes that are not for writing, whatever their mounts say.
+        relabelled: the names of volumes whose files get the container's SELinux label.
     """
 
     paths: Mapping[str, str]
@@ -49,6 +52,7 @@ class VolumeSources(NamedTuple):
     pod_uid: str = ""
     images: Mapping[str, Config] = MappingProxyType({})
     read_only: Collection[str] = ()
+    relabelled: Collection[str] = ()
 
 
 def read_only_volumes(pod: Object) -> set[str]:
@@ -68,6 +72,7 @@ def mounts_of(container: Object, volumes: VolumeSources, env: Mapping[str, str])
         ConfigFailed: a mount names no volume, or a path outside of it.
     """
     mounts: list[Config] = []
+    to_label = set(volumes.relabelled)
     for index, entry in enumerate(container.get("volumeMounts") or []):
         if entry["name"] in volumes.images:
             mounts.append(_image_mount(entry, volumes.images[entry["name"]], env))
@@ -91,7 +96,11 @@ def mounts_of(container: Object, volumes: VolumeSources, env: Mapping[str, str])
                 raise ConfigFailed(str(error)) from error
         read_only = bool(entry.get("readOnly")) or entry["name"] in volumes.read_only
         propagation = entry.get("mountPropagation") or "None"
-        made = make_mount(source, _absolute(entry["mountPath"]), read_only=read_only, propagation=propagation)
+        relabel = entry["name"] in to_label
+        to_label.discard(entry["name"])  # once is enough for all mounts of it
+        made = make_mount(
+            source, _absolute(entry["mountPath"]), read_only=read_only, propagation=propagation, relabel=relabel
+        )
         if entry.get("recursiveReadOnly") in {"Enabled", "IfPossible"}:
             made["recursive_read_only"] = True
         mounts.append(made)

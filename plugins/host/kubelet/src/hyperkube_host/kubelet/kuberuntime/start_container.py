@@ -32,6 +32,7 @@ from hyperkube_host.kubelet.types.labels import DEFAULT_MESSAGE_PATH
 from hyperkube_host.kubelet.types.plugin_bugs import plugin_bugs
 from hyperkube_host.kubelet.types.pod_status import Waiting
 from hyperkube_host.kubelet.userns.userns_manager import with_id_mappings
+from hyperkube_host.kubelet.volumemanager.selinux import Relabelling
 from hyperkube_host.kubelet.volumemanager.sub_paths import SubPaths
 
 from hyperkube.hookspecs.runtime import Config, Image, Runtime, RuntimeFailed, SandboxStatus
@@ -65,6 +66,8 @@ class NodeSettings(Record):
     service_hosts: ServiceHosts
     """What hosts files have of Services."""
     sub_paths: SubPaths
+    relabelling: Relabelling
+    """Which mounts the runtime gives the container's SELinux label."""
     tells_address: bool = False
     """Whether containers are told their address in ``POD_IP``: they share the network of the node."""
     unprivileged_port_offset: int = 0
@@ -206,6 +209,7 @@ class ContainerStarter:
             pod_uid=uid_of(pod),
             images=_mounted_images(container, place.images),
             read_only=read_only_volumes(pod),
+            relabelled=self._settings.relabelling.volumes(uid_of(pod)),
         )
         mounts = [*mounts_of(container, volumes, env), *self._kubelet_mounts(pod, container, sandbox, attempt)]
         inputs = ContainerInputs(
@@ -269,7 +273,8 @@ class ContainerStarter:
         file.chmod(0o666)
         path = container.get("terminationMessagePath") or DEFAULT_MESSAGE_PATH
         check_path("terminationMessagePath", path)
-        mounts: list[Config] = [make_mount(str(file), path)]
+        relabel = self._settings.relabelling.of_own_files
+        mounts: list[Config] = [make_mount(str(file), path, relabel=relabel)]
         taken = {mount["mountPath"] for mount in container.get("volumeMounts") or []}
         ips = self._pod_ips(pod, sandbox)
         if "/etc/hosts" not in taken and ips:
@@ -277,12 +282,12 @@ class ContainerStarter:
             own = hosts_file(pod, ips, self._settings.cluster_domain)
             self._settings.service_hosts.write(hosts, own, pod)
             hosts.chmod(0o644)
-            mounts.append(make_mount(str(hosts), "/etc/hosts"))
+            mounts.append(make_mount(str(hosts), "/etc/hosts", relabel=relabel))
         resolver = self._settings.resolver_file(pod)
         if resolver is not None and "/etc/resolv.conf" not in taken:
             file = self._directories.pod(uid_of(pod)) / "resolv.conf"
             file.write_text(resolver)
-            mounts.append(make_mount(str(file), "/etc/resolv.conf"))
+            mounts.append(make_mount(str(file), "/etc/resolv.conf", relabel=relabel))
         return mounts
 
 

@@ -21,6 +21,7 @@ from hyperkube_host.kubelet.types.pod_spec import containers_of, init_containers
 from hyperkube_host.kubelet.volumemanager.actual_state import ActualStateOfWorld, MountedForPod, NodeVolume
 from hyperkube_host.kubelet.volumemanager.attachment import Attachments
 from hyperkube_host.kubelet.volumemanager.block_devices import link_device, unlink_device
+from hyperkube_host.kubelet.volumemanager.mount_labels import MountLabels
 from hyperkube_host.kubelet.volumemanager.operations import NameLocks
 from hyperkube_host.kubelet.volumemanager.pod_volumes import PodVolume
 from hyperkube_host.kubelet.volumemanager.sub_paths import SubPathMounts
@@ -80,7 +81,9 @@ class VolumeMounter:
         sub_paths: SubPathMounts,
         pod_certificates: PodCertificateManager,
         trust_anchors: TrustAnchors,
+        labels: MountLabels,
     ) -> None:
+        self._labels = labels
         self._pod_certificates = pod_certificates
         self._trust_anchors = trust_anchors
         self._sub_paths = sub_paths
@@ -143,6 +146,7 @@ class VolumeMounter:
         try:
             folder = str(self._directories.plugin(volume.plugin_name))
             path = plugin.device_mount_path(volume.spec, folder)
+            self._labels.check_mounted(volume, path)
             plugin.mount_device(self._device_request(pod, volume, on_node, path))
         except _FAILURES as error:
             raise MountFailed.at("MountVolume.MountDevice", volume, error) from error
@@ -157,6 +161,7 @@ class VolumeMounter:
             path=path,
             plugin_dir=str(self._directories.plugin(volume.plugin_name)),
             fs_group=_fs_group(pod),
+            selinux_label=volume.selinux_label,
             get_secret=self._objects.secret,
             record_event=self._event_of(pod),
         )
@@ -192,6 +197,7 @@ class VolumeMounter:
             device=on_node.device or "",
             device_mount_path=on_node.device_mount_path,
             fs_group=_fs_group(pod),
+            selinux_label=volume.selinux_label,
             record_event=self._event_of(pod),
             pod_certificate=partial(self._pod_certificates.credential_bundle, pod, volume.name),
             trust_anchors=self._trust_anchors.anchors,

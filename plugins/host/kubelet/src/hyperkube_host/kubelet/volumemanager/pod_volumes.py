@@ -37,6 +37,7 @@ class PodVolume:
         claim: the claim it comes from.
         attachable: the kind, if this volume is attached to the node before it is mounted.
         device_mountable: the kind, if this volume is mounted once for all pods of the node.
+        selinux_label: what it is mounted with; empty for a volume that is not mounted so.
     """
 
     name: str
@@ -47,6 +48,7 @@ class PodVolume:
     claim: Object | None = None
     attachable: Attachable | None = None
     device_mountable: DeviceMountable | None = None
+    selinux_label: str = ""
 
     @property
     def is_for_one_pod(self) -> bool:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 from hyperkube_host.kubelet.volumemanager.actual_state import ActualStateOfWorld, MountedForPod
+from hyperkube_host.kubelet.volumemanager.mount_labels import MountLabels
 from hyperkube_host.kubelet.volumemanager.mount_volume import MountFailed, VolumeMounter
 from hyperkube_host.kubelet.volumemanager.node_expansion import NodeExpansion
 from hyperkube_host.kubelet.volumemanager.operations import Operation, OperationKey, Operations
@@ -46,6 +47,7 @@ class VolumeManager:
         mounter: VolumeMounter,
         reconstruction: Reconstruction,
         expansion: NodeExpansion,
+        labels: MountLabels,
         clock: Clock,
         *,
         requeue: Callable[[str], None],
@@ -57,6 +59,7 @@ class VolumeManager:
         self._mounter = mounter
         self._reconstruction = reconstruction
         self._expansion = expansion
+        self._labels = labels
         self._clock = clock
         self._in_use_changed = in_use_changed
         self._operations = Operations(clock, requeue)
@@ -110,7 +113,7 @@ class VolumeManager:
                 resolved.append(known.volume)
                 continue
             try:
-                resolved.append(self._volumes.resolve(pod, volume))
+                resolved.append(self._labels.labelled(pod, uid_of(pod), self._volumes.resolve(pod, volume)))
             except VolumeNotProcessed as error:
                 problems.append((str(volume["name"]), str(error)))
             except (VolumeFailed, ApiError) as error:
@@ -164,6 +167,7 @@ class VolumeManager:
     def teardown(self, pod: Object) -> bool:
         """Tear down the volumes of an ended pod and remove its folder; tell whether that is done."""
         uid = uid_of(pod)
+        self._labels.pod_ended(uid)
         work = partial(self._tear_down, uid)
         operation = self._operations.start(OperationKey(uid, ""), work)
         if not self._operations.wait(operation, self._clock.monotonic() + WAIT_SECONDS):
@@ -173,6 +177,7 @@ class VolumeManager:
             return False
         self._waiting_since.pop(uid, None)
         self._operations.forget(uid)
+        self._labels.forget(uid)
         if self._state.want(uid, frozenset()):
             self._in_use_changed()
         return True
