@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
+from functools import cache
 from pathlib import Path
 
 import boto3
 import pytest
+from hyperkube_cloud.aws.calls import Calls
+from hyperkube_cloud.aws.config import AwsConfig
 
-_spec = importlib.util.spec_from_file_location("amazon", Path(__file__).with_name("amazon.py"))
-amazon = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(amazon)
+
+def beside(name):
+    """Return the module of that name beside this one."""
+    spec = importlib.util.spec_from_file_location(f"aws_{name}", Path(__file__).with_name(f"{name}.py"))
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+amazon, wire = beside("amazon"), beside("wire")
 
 
 @pytest.fixture(scope="session")
@@ -50,3 +61,17 @@ def cloud(environment, session, tmp_path):
 def served(environment, endpoint, session, tmp_path):
     """Return the same behind a port."""
     return amazon.Amazon(endpoint, session, tmp_path)
+
+
+@pytest.fixture
+def double(cloud, monkeypatch):
+    """Return what stands between the provider and that Amazon.
+
+    All instances of the plugin share the SDK's clients: making those costs more than all calls of a test.
+    """
+    made = wire.Wire(cloud)
+    made.register()
+    shared = cache(Calls(AwsConfig(zone="us-east-1a"))._make)
+    monkeypatch.setattr(Calls, "_client", lambda _self, name: shared(name))
+    yield made
+    made.unregister()

@@ -88,65 +88,6 @@ def test_nothing_is_left_behind(cloud, kind):
     assert cloud.everything() == before
 
 
-@pytest.mark.parametrize("kind", ["", "nlb"], ids=["classic", "network"])
-def test_whatever_call_is_the_last_before_a_crash_nothing_is_doubled_or_left(cloud, kind):
-    """Cut making and deleting short after each call that changes something, and let a new provider go on."""
-    node = cloud.machine()
-    wanted = service("web", 80, annotations={"type": kind} if kind else {})
-    before = cloud.everything()
-    made = None
-    for step in ("ensure", "ensure_deleted"):
-        calls = 0
-        while True:
-            calls += 1
-            provider = cloud.provider()
-            done = _cut_short(provider, step, wanted, node, calls)
-            if step == "ensure":
-                provider_again = cloud.provider().load_balancers
-                provider_again.ensure("kubernetes", wanted, [node])
-                made = made or cloud.everything()
-                assert cloud.everything() == made, f"after {calls} calls of {step}"
-                provider_again.ensure_deleted("kubernetes", wanted)
-            else:
-                cloud.provider().load_balancers.ensure_deleted("kubernetes", wanted)
-            assert cloud.everything() == before, f"after {calls} calls of {step}"
-            if done:
-                break
-            if step == "ensure_deleted":
-                cloud.provider().load_balancers.ensure("kubernetes", wanted, [node])
-
-
-class Killed(BaseException):
-    """The process is gone."""
-
-
-def _cut_short(provider, step, wanted, node, calls):
-    """Make a step with no more than that many changing calls; tell whether it came to its end."""
-    from hyperkube_cloud.aws.calls import Calls
-
-    plain, left = Calls.call, calls
-
-    def call(self, family, operation, **arguments):
-        nonlocal left
-        if not operation.startswith("describe"):
-            if left == 0:
-                raise Killed
-            left -= 1
-        return plain(self, family, operation, **arguments)
-
-    Calls.call = call
-    try:
-        if step == "ensure":
-            provider.load_balancers.ensure("kubernetes", wanted, [node])
-        else:
-            provider.load_balancers.ensure_deleted("kubernetes", wanted)
-    except Killed:
-        return False
-    finally:
-        Calls.call = plain
-    return True
-
-
 def test_a_network_balancer_lets_clients_reach_the_node_ports(cloud):
     node = cloud.machine()
     wanted = service("web", 80, annotations={"type": "nlb"}, loadBalancerSourceRanges=["192.0.2.0/24"])

@@ -24,6 +24,7 @@ THROTTLED = frozenset({"Throttling", "ThrottlingException", "RequestLimitExceede
 DENIED = frozenset({"AuthFailure", "UnauthorizedOperation", "AccessDenied", "ExpiredToken", "InvalidClientTokenId"})
 SERVICES = {"ec2": "ec2", "elb": "elasticloadbalancing", "elbv2": "elasticloadbalancing"}
 """The SDK's word → the word of ``[ServiceOverride]``."""
+TOO_MANY = 429
 _CONNECT, _READ = 5, 30  # seconds
 
 
@@ -53,6 +54,7 @@ class Calls:
             Refused: this one call was refused.
         """
         from botocore.exceptions import BotoCoreError, ClientError
+        from botocore.parsers import ResponseParserError
 
         try:
             answer: dict[str, Any] = getattr(self._client(service), operation)(**arguments)
@@ -60,6 +62,10 @@ class Calls:
             raise _translated(operation, error) from None
         except BotoCoreError as error:
             raise CloudUnavailable(f"{operation}: {error}") from None
+        except ResponseParserError:
+            raise CloudUnavailable(f"{operation}: answered with what is no XML") from None
+        if not answer.get("ResponseMetadata", {}).get("RequestId"):  # any page of XML parses, as an empty answer
+            raise CloudUnavailable(f"{operation}: answered with what is no answer of Amazon's")
         return answer
 
     def pages(self, service: str, operation: str, member: str, **arguments: Any) -> Iterator[dict[str, Any]]:
@@ -127,10 +133,12 @@ def machine_region() -> str:
 def _translated(operation: str, error: ClientError) -> CloudFailed:
     told = error.response.get("Error", {})
     code, text = str(told.get("Code", "")), str(told.get("Message", ""))
-    status = int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
+    metadata = error.response.get("ResponseMetadata", {})
+    status = int(metadata.get("HTTPStatusCode", 0))
     message = f"{operation}: {code}: {text}"
-    if code in THROTTLED:
-        return CloudThrottled(message)
-    if status >= 500 or code in DENIED:
+    if code in THROTTLED or status == TOO_MANY:
+        pause = str(metadata.get("HTTPHeaders", {}).get("retry-after", ""))
+        return CloudThrottled(message, float(pause) if pause.isdecimal() else None)
+    if status >= 500 or code in DENIED or not text:  # a refusal of Amazon's own has a message
         return CloudUnavailable(message)
     return Refused(message, code)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from hyperkube_lib.cloud_provider.services import local_check_port
+from hyperkube_lib.cloud_provider.services import local_check_port, source_ranges
 
 from hyperkube.hookspecs.cloud import CloudFailed
 from hyperkube.machinery.dataclass import dataclass
@@ -18,8 +18,6 @@ from hyperkube.machinery.objects import Object, annotations_of
 PREFIX: Final = "service.beta.kubernetes.io/aws-load-balancer-"
 TYPE: Final = f"{PREFIX}type"
 INTERNAL: Final = f"{PREFIX}internal"
-ANYWHERE: Final = "0.0.0.0/0"
-SOURCE_RANGES: Final = "service.beta.kubernetes.io/load-balancer-source-ranges"
 _SECURE: Final = {"https": ("HTTPS", "HTTPS"), "http": ("HTTPS", "HTTP"), "ssl": ("SSL", "SSL"), "tcp": ("SSL", "TCP")}
 """Backend protocol → (listener's, instance's) where there is a certificate."""
 
@@ -81,14 +79,7 @@ def check(service: Object) -> None:
             raise CloudFailed("Only TCP LoadBalancer is supported for AWS ELB")
         if not port.get("nodePort"):
             raise CloudFailed(f"service port {port.get('port')} has no node port")
-
-
-def source_ranges(service: Object) -> list[str]:
-    """Return the ranges that may use the balancer; everybody unless the Service says otherwise."""
-    ranges = (service.get("spec") or {}).get("loadBalancerSourceRanges") or [
-        part.strip() for part in annotations_of(service).get(SOURCE_RANGES, "").split(",") if part.strip()
-    ]
-    return sorted(ranges) or [ANYWHERE]
+    source_ranges(service)
 
 
 def listeners(service: Object) -> list[Listener]:

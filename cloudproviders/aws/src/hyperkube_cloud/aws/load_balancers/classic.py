@@ -17,7 +17,7 @@ from hyperkube_cloud.aws.load_balancers.names import status_of, tags_of
 from hyperkube_cloud.aws.load_balancers.places import Places
 from hyperkube_cloud.aws.load_balancers.security_groups import Rule, SecurityGroups, fragmentation
 from hyperkube_cloud.aws.tags import as_list
-from hyperkube_lib.cloud_provider.services import balancer_name, service_name
+from hyperkube_lib.cloud_provider.services import balancer_name, service_name, source_ranges
 
 from hyperkube.hookspecs.cloud import CloudFailed
 from hyperkube.machinery.objects import Object
@@ -108,6 +108,7 @@ class ClassicBalancers:
 
     def _balancer_groups(self, service: Object, vpc: str) -> list[str]:
         """Return the balancer's groups; the first is the one that machines admit."""
+        ranges, ports = source_ranges(service), {row.port for row in asked.listeners(service)}
         if given := asked.names(service, "security-groups"):
             return given
         extra = asked.names(service, "extra-security-groups")
@@ -116,8 +117,6 @@ class ClassicBalancers:
         name = balancer_name(service)
         text = f"Security group for Kubernetes ELB {name} ({service_name(service)})"
         group = self._groups.ensure(group_name(service), text, vpc, tags_of(service, self._cluster))
-        ranges = asked.source_ranges(service)
-        ports = {row.port for row in asked.listeners(service)}
         rules = {Rule("tcp", port, port, each) for port in ports for each in ranges} | fragmentation(ranges)
         self._groups.set_rules(group, rules)
         return [group, *extra]

@@ -24,7 +24,7 @@ from hyperkube_cloud.aws.load_balancers.names import (
 from hyperkube_cloud.aws.load_balancers.places import Places
 from hyperkube_cloud.aws.load_balancers.security_groups import Rule, SecurityGroups, fragmentation
 from hyperkube_cloud.aws.tags import as_list, as_map, owned_by
-from hyperkube_lib.cloud_provider.services import balancer_name, local_check_port, service_name
+from hyperkube_lib.cloud_provider.services import balancer_name, local_check_port, service_name, source_ranges
 
 from hyperkube.hookspecs.cloud import CloudFailed
 from hyperkube.machinery.dataclass import dataclass
@@ -91,7 +91,7 @@ def _check(service: Object) -> dict[str, Any]:
 def machine_rules(service: Object, subnet_ranges: Sequence[str]) -> set[Rule]:
     """Return the rules that a Service's balancer needs in the machines' groups."""
     name = balancer_name(service)
-    ranges = asked.source_ranges(service)
+    ranges = source_ranges(service)
     rules = {
         Rule(row.protocol.replace("TLS", "TCP").lower(), row.node_port, row.node_port, each, f"{RULE}client={name}")
         for row in ports(service)
