@@ -51,3 +51,25 @@ def test_a_cloud_that_is_not_there_is_unavailable_and_no_secret_is_told(monkeypa
 
     assert "of-the-test" not in str(raised.value)
     assert raised.value.__cause__ is None
+
+
+class Endless:
+    """A client whose list names a next page for ever."""
+
+    def __init__(self):
+        self.asked = []
+
+    def describe_things(self, **arguments):
+        self.asked.append(arguments)
+        return {"Things": [{"Id": "a"}], "NextToken": "again"}
+
+
+def test_a_list_without_an_end_is_no_list(monkeypatch):
+    client = Endless()
+    calls = Calls(AwsConfig())
+    monkeypatch.setattr(calls, "_client", lambda _service: client)
+
+    with pytest.raises(CloudUnavailable, match="describe_things: a page of the list names an earlier one as the next"):
+        list(calls.pages("ec2", "describe_things", "Things"))
+
+    assert client.asked == [{}, {"NextToken": "again"}]

@@ -1,9 +1,13 @@
 """Machines, and what nodes are told of them."""
 
-import pytest
-from hyperkube_cloud.gce.instances import addresses, split_provider_id
+from types import SimpleNamespace
 
-from hyperkube.hookspecs.cloud import CloudFailed, InstanceNotFound
+import pytest
+from hyperkube_cloud.gce.compute import Compute
+from hyperkube_cloud.gce.instances import addresses, split_provider_id
+from hyperkube_testing.rest_cloud import answer
+
+from hyperkube.hookspecs.cloud import CloudFailed, CloudUnavailable, InstanceNotFound
 
 
 @pytest.mark.parametrize("provider_id", ["aws:///z/i-1", "gce://p/z", "gce://p/z/n/more", "n"])
@@ -77,3 +81,21 @@ def test_a_balancer_is_not_emptied_because_no_machine_is_found(double, cloud):
 def test_a_kubelet_learns_its_name_and_zone(cloud):
     assert cloud.instances.current_node_name("node-1") == "node-1"
     assert cloud.instances.current_zone() == ("us-central1-a", "us-central1")
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_a_list_without_an_end_is_no_list(double, method):
+    compute = Compute(double, SimpleNamespace(project="p", network_project="p", endpoint="https://gce.example/"))
+    asked = {
+        "GET": lambda: list(compute.listed("zones/us-central1-a/instances")),
+        "POST": lambda: compute.query("global/backendServices/b/getHealth", {}, "items"),
+    }
+
+    page = answer(200, {"items": [{"name": "a"}], "nextPageToken": "again"})
+    with (
+        double.answering(page),
+        pytest.raises(CloudUnavailable, match=rf"{method} .* names an earlier one as the next"),
+    ):
+        asked[method]()
+
+    assert len(double.sent) == 2

@@ -1,11 +1,21 @@
 """Machines, routes to them and disks on them, and what nodes are told."""
 
 import pytest
+from hyperkube_cloud.openstack.apis import NOVA, Apis
 from hyperkube_cloud.openstack.config import Networking
 from hyperkube_cloud.openstack.disks import GIB, options
 from hyperkube_cloud.openstack.instances import addresses, sanitized, split_provider_id
+from hyperkube_testing.rest_cloud import answer
 
-from hyperkube.hookspecs.cloud import CloudFailed, DiskAttachedElsewhere, DiskRequest, InstanceNotFound, Route
+from hyperkube.hookspecs.cloud import (
+    CloudFailed,
+    CloudUnavailable,
+    DiskAttachedElsewhere,
+    DiskRequest,
+    InstanceNotFound,
+    Route,
+)
+from hyperkube.machinery.clock import FakeClock
 
 
 @pytest.mark.parametrize(
@@ -118,3 +128,14 @@ def test_a_volume_that_another_machine_has_is_told_with_that_machines_node(doubl
     with pytest.raises(DiskAttachedElsewhere) as raised:
         cloud.disks.attach(disk.id, second)
     assert raised.value.node == "node-1"
+
+
+def test_a_list_without_an_end_is_no_list(double):
+    apis = Apis(double, lambda _service: "https://nova.example", FakeClock())
+    links = [{"rel": "next", "href": "https://nova.example/servers?marker=again"}]
+
+    page = answer(200, {"servers": [{"id": "a"}], "servers_links": links})
+    with double.answering(page), pytest.raises(CloudUnavailable, match="names an earlier one as the next"):
+        apis.listed(NOVA, "servers", "servers")
+
+    assert len(double.sent) == 2

@@ -154,6 +154,30 @@ def test_what_the_driver_has_detached_by_itself_is_attached_again():
     assert world.driver.attached == {("h", "id-of-n")}
 
 
+class Endless(MemoryDriver):
+    """Lists page after page: each is full of volumes that are not ours, and names the next, or itself."""
+
+    next_token = staticmethod(lambda token: str(int(token or 0) + 1))
+
+    def list_volumes(self, request):
+        token = request.get("starting_token", "")
+        entries = [{"volume": {"volume_id": f"{token}-{number}"}} for number in range(1000)]
+        return {"entries": entries, "next_token": self.next_token(token)}
+
+
+@pytest.mark.parametrize(("next_token", "pages"), [(Endless.next_token, 1001), (lambda _token: "again", 2)])
+def test_a_driver_that_lists_without_end_is_asked_no_more(monkeypatch, caplog, next_token, pages):
+    monkeypatch.setattr(Endless, "next_token", staticmethod(next_token))
+    world = World(driver=Endless(controller=ALL))
+    world.settle()
+    world.advance(60)
+
+    assert world.driver.calls.count("ListVolumes") == pages
+    assert "does not list its volumes: ListVolumes: " in caplog.text
+    assert world.driver.attached == {("h", "id-of-n")}  # what it attached is not taken for what it has detached
+    assert world.driver.calls.count("ControllerPublishVolume") == 1
+
+
 def test_a_deleted_volume_is_let_go_when_it_is_attached_nowhere():
     world = World()
     world.settle()

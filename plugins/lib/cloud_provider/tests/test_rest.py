@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import gzip
 import json
+import threading
 
 import pytest
 from hyperkube_lib.cloud_provider.rest import Answer, HttpSend, Missing, Refused, Request, RestApi
 from hyperkube_testing.rest_cloud import JsonHandler, serving
 
+from hyperkube.client.exchange import Bounds
 from hyperkube.hookspecs.cloud import CloudThrottled, CloudUnavailable
 
 
@@ -96,6 +100,45 @@ def test_over_http_a_token_that_is_refused_is_renewed_once(server):
     assert RestApi(send, explained).call("GET", f"{server}/things") == {"found": True}
     assert asked == [False, True]
     send.close()
+
+
+class Hostile(JsonHandler):
+    """Answers with much, much out of little, or slowly."""
+
+    def reply(self, body):
+        packed = self.path == "/packed"
+        content = gzip.compress(b" " * 10_000_000) if packed else b"x" * 3_000_000
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(content)))
+        if packed:
+            self.send_header("Content-Encoding", "gzip")
+        self.end_headers()
+        for place in range(0, len(content), 1000 if self.path == "/slow" else len(content)):
+            self.wfile.write(content[place : place + 1000] if self.path == "/slow" else content)
+            self.server.pause.wait(0.02 if self.path == "/slow" else 0)
+
+    def handle(self):
+        with contextlib.suppress(ConnectionError):
+            super().handle()
+
+
+@pytest.mark.parametrize(
+    ("path", "bounds", "why"),
+    [
+        ("/long", Bounds(size=1_000_000), "longer than 1000000 bytes"),
+        ("/packed", Bounds(size=1_000_000), "longer than 1000000 bytes"),
+        ("/slow", Bounds(seconds=0.2), "not come within 0.2 s"),
+    ],
+)
+def test_over_http_an_answer_is_bounded_in_size_and_time(path, bounds, why):
+    with serving(Hostile) as server:
+        server.pause = threading.Event()
+        send = HttpSend(lambda _renew: {}, bounds=bounds)
+
+        with pytest.raises(CloudUnavailable, match=why):
+            send(Request(method="GET", url=f"http://127.0.0.1:{server.server_address[1]}{path}", headers={}))
+
+        send.close()
 
 
 def test_a_cloud_that_is_not_there_is_unavailable_and_no_secret_is_told():

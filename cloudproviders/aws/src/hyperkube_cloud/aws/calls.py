@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from hyperkube_cloud.aws.config import AwsConfig
 
 from hyperkube.hookspecs.cloud import CloudFailed, CloudThrottled, CloudUnavailable
+from hyperkube.machinery.pages import EndlessList, all_pages
 
 if TYPE_CHECKING:
     from boto3 import Session
@@ -69,15 +70,21 @@ class Calls:
         return answer
 
     def pages(self, service: str, operation: str, member: str, **arguments: Any) -> Iterator[dict[str, Any]]:
-        """Yield the entries of a list operation, over all its pages."""
-        token = ""
+        """Yield the entries of a list operation, over all its pages.
+
+        Raises:
+            CloudUnavailable: they have no end; also all that `call` raises.
+        """
         more = "Marker" if service != "ec2" else "NextToken"
-        while True:
+
+        def read(token: str) -> tuple[Iterable[dict[str, Any]], str]:
             answer = self.call(service, operation, **arguments, **({more: token} if token else {}))
-            yield from answer.get(member) or ()
-            token = answer.get("NextMarker") or answer.get("NextToken") or ""
-            if not token:
-                return
+            return answer.get(member) or (), str(answer.get("NextMarker") or answer.get("NextToken") or "")
+
+        try:
+            yield from all_pages(read)
+        except EndlessList as error:
+            raise CloudUnavailable(f"{operation}: {error}") from None
 
     def _client(self, service: str) -> BaseClient:
         with self._lock:

@@ -7,13 +7,14 @@ Source: https://compute.googleapis.com/discovery/v1/apis/compute/v1/rest, k8s-cl
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from hyperkube_cloud.gce.location import Location
 from hyperkube_lib.cloud_provider.rest import Json, Missing, Refused, RestApi, Send
 
 from hyperkube.hookspecs.cloud import CloudFailed, CloudUnavailable
+from hyperkube.machinery.pages import EndlessList, all_pages
 
 THROTTLED: Final = frozenset({"rateLimitExceeded", "userRateLimitExceeded", "RATE_LIMIT_EXCEEDED"})
 IN_USE: Final = frozenset({"resourceInUseByAnotherResource", "RESOURCE_IN_USE_BY_ANOTHER_RESOURCE"})
@@ -70,25 +71,33 @@ class Compute:
             return None
 
     def listed(self, path: str, matching: str = "") -> Iterator[Json]:
-        """Yield the things of a collection that match a filter, over all pages."""
-        query = {"filter": matching} if matching else {}
-        while True:
-            answer = self._api.call("GET", self.url(path), query=query)
-            yield from answer.get("items") or ()
-            if not answer.get("nextPageToken"):
-                return
-            query = {**query, "pageToken": str(answer["nextPageToken"])}
+        """Yield the things of a collection that match a filter, over all pages.
+
+        Raises:
+            CloudUnavailable: they have no end; also all that `RestApi.call` raises.
+        """
+        return self._pages("GET", path, None, {"filter": matching} if matching else {}, "items")
 
     def query(self, path: str, body: Json, member: str) -> list[Json]:
-        """Return what a method of a thing answers at once, over all pages."""
-        found: list[Json] = []
-        query: dict[str, str] = {}
-        while True:
-            answer = self._api.call("POST", self.url(path), body, query=query)
-            found += answer.get(member) or ()
-            if not answer.get("nextPageToken"):
-                return found
-            query = {"pageToken": str(answer["nextPageToken"])}
+        """Return what a method of a thing answers at once, over all pages.
+
+        Raises:
+            CloudUnavailable: they have no end; also all that `RestApi.call` raises.
+        """
+        return list(self._pages("POST", path, body, {}, member))
+
+    def _pages(
+        self, method: str, path: str, body: Json | None, query: Mapping[str, str], member: str
+    ) -> Iterator[Json]:
+        def read(token: str) -> tuple[Iterable[Json], str]:
+            asked = {**query, "pageToken": token} if token else query
+            answer = self._api.call(method, self.url(path), body, query=asked)
+            return answer.get(member) or (), str(answer.get("nextPageToken") or "")
+
+        try:
+            yield from all_pages(read)
+        except EndlessList as error:
+            raise CloudUnavailable(f"{method} {path}: {error}") from None
 
     def change(self, method: str, path: str, body: Json | None = None) -> None:
         """Make a change and wait until it is done.

@@ -14,6 +14,7 @@ from hyperkube_lib.cloud_provider.rest import Json, Missing, RestApi, Send
 
 from hyperkube.hookspecs.cloud import CloudFailed, CloudUnavailable, RetryLater
 from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.pages import EndlessList, all_pages
 
 NOVA, NEUTRON, OCTAVIA, CINDER = "compute", "network", "load-balancer", "volumev3"
 VERSIONS: Final = {NOVA: "", NEUTRON: "/v2.0", OCTAVIA: "/v2.0", CINDER: ""}
@@ -74,20 +75,26 @@ class Apis:
             return None
 
     def listed(self, service: str, path: str, member: str, **query: str) -> list[Json]:
-        """Return the things of a collection that match, over all pages."""
-        found: list[Json] = []
-        asked: dict[str, str] = query
-        while True:
+        """Return the things of a collection that match, over all pages.
+
+        Raises:
+            CloudUnavailable: they have no end, or are none; also all that `RestApi.call` raises.
+        """
+
+        def read(following: str) -> tuple[list[Json], str]:
+            asked = {**query, **dict(parse_qsl(urlsplit(following).query))}
             answer = self.call(service, "GET", path, query=asked)
             rows = answer.get(member)
             if not isinstance(rows, list) or not all(isinstance(row, dict) and row.get("id") for row in rows):
                 raise CloudUnavailable(f"GET {path}: answered with no {member}")
-            found += rows
             links = answer.get(f"{member}_links") or ()
-            following = [str(link["href"]) for link in links if link.get("rel") == "next"]
-            if not following or not rows:
-                return found
-            asked = {**query, **dict(parse_qsl(urlsplit(following[0]).query))}
+            ahead = [str(link["href"]) for link in links if link.get("rel") == "next"]
+            return rows, ahead[0] if ahead and rows else ""
+
+        try:
+            return list(all_pages(read))
+        except EndlessList as error:
+            raise CloudUnavailable(f"GET {path}: {error}") from None
 
     def delete(self, service: str, path: str, query: Mapping[str, str] | None = None) -> None:
         """Delete a thing; no error if it is gone."""

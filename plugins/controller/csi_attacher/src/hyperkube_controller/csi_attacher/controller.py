@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 
 from hyperkube_controller.csi_attacher.requests import (
@@ -21,6 +21,7 @@ from hyperkube_lib.csi_translation import TranslationFailed, repaired_handle, tr
 from hyperkube.client.reconcile import NotYet
 from hyperkube.hookspecs.volume import VolumeFailed
 from hyperkube.kinds.resources import CSI_NODES, NODES, PERSISTENT_VOLUMES, VOLUME_ATTACHMENTS
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import NotFound
 from hyperkube.machinery.objects import (
     Object,
@@ -30,9 +31,12 @@ from hyperkube.machinery.objects import (
     with_finalizer,
     without_finalizer,
 )
+from hyperkube.machinery.pages import EndlessList, all_pages
 
 LISTING_SECONDS = 60.0
 """Upstream's ``--reconcile-sync``."""
+MOST_VOLUMES = 1_000_000
+"""As many as a driver may list; of those only the attached ones are kept."""
 _PUBLISH, _LISTS = "PUBLISH_UNPUBLISH_VOLUME", {"LIST_VOLUMES", "LIST_VOLUMES_PUBLISHED_NODES"}
 
 
@@ -224,29 +228,43 @@ class CsiAttacher(CsiController):
                 with self._lock:
                     self._listed.discard(name)
                 return None
-            published = _published(driver)
+            compared = [found for each in ours if (found := self._compared(each, driver)) is not None]
+            published = _published(driver, {each.handle for each in compared})
         except CsiFailed as error:
             self.context.logger.warning("driver %s does not list its volumes: %s", name, error)
             return LISTING_SECONDS
-        for attachment in ours:
-            self._compare(attachment, driver, published)
+        for each in compared:
+            self._compare(each, published)
         return LISTING_SECONDS
 
-    def _compare(self, attachment: Object, driver: Driver, published: Mapping[str, AbstractSet[str]]) -> None:
+    def _compared(self, attachment: Object, driver: Driver) -> _Attached | None:
+        """Return what a driver calls an attachment's volume and node; None if that cannot be told."""
         try:
             spec = self._volume_spec(attachment, driver, attaches=False)
             node_id = self._node_id(attachment, driver, is_detached=True)
-            handle = repaired_handle(spec["csi"]["volumeHandle"], node_id)
+            return _Attached(attachment, repaired_handle(spec["csi"]["volumeHandle"], node_id), node_id)
         except VolumeFailed as error:
             self.context.logger.warning("attachment %s cannot be compared: %s", name_of(attachment), error)
-            return
+            return None
+
+    def _compare(self, each: _Attached, published: Mapping[str, AbstractSet[str]]) -> None:
+        attachment = each.attachment
         says = bool((attachment.get("status") or {}).get("attached"))
-        if says != (node_id in published.get(handle, ())):
+        if says != (each.node_id in published.get(each.handle, ())):
             text = "attachment %s of volume %s has attached=%s, its driver says otherwise"
-            self.context.logger.warning(text, name_of(attachment), handle, says)
+            self.context.logger.warning(text, name_of(attachment), each.handle, says)
             with self._lock:
                 self._forced.add(name_of(attachment))
             self.loop.queue.add(f"attachment:{name_of(attachment)}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Attached:
+    """An attachment, and what its driver calls the volume and the node."""
+
+    attachment: Object
+    handle: str
+    node_id: str
 
 
 def _csi_spec(volume: Object) -> Object:
@@ -258,15 +276,23 @@ def _csi_spec(volume: Object) -> Object:
     return spec if "csi" in spec else {}
 
 
-def _published(driver: Driver) -> dict[str, AbstractSet[str]]:
-    """Return volume id → ids of the nodes that have it."""
-    found: dict[str, AbstractSet[str]] = {}
-    token = ""
-    while True:
+def _published(driver: Driver, ours: AbstractSet[str]) -> dict[str, AbstractSet[str]]:
+    """Return volume id → ids of the nodes that have it, of those volumes: what else a driver lists is not kept.
+
+    Raises:
+        CsiFailed: the driver does not list them, or not to an end.
+    """
+
+    def read(token: str) -> tuple[Iterable[Object], str]:
         answer = driver.control("ListVolumes", {"starting_token": token} if token else {})
-        for entry in answer.get("entries") or ():
-            nodes = (entry.get("status") or {}).get("published_node_ids") or ()
-            found[entry["volume"]["volume_id"]] = frozenset(nodes)
-        token = answer.get("next_token") or ""
-        if not token:
-            return found
+        return answer.get("entries") or (), str(answer.get("next_token") or "")
+
+    found: dict[str, AbstractSet[str]] = {}
+    try:
+        for entry in all_pages(read, most=MOST_VOLUMES):
+            handle = (entry.get("volume") or {}).get("volume_id")
+            if handle in ours:
+                found[handle] = frozenset((entry.get("status") or {}).get("published_node_ids") or ())
+    except EndlessList as error:
+        raise CsiFailed("OUT_OF_RANGE", f"ListVolumes: {error}") from error
+    return found

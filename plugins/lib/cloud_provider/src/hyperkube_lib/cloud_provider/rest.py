@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode, urlsplit
 
+from hyperkube.client.exchange import Bounds, read_body
 from hyperkube.hookspecs.cloud import CloudFailed, CloudThrottled, CloudUnavailable
 from hyperkube.machinery.dataclass import dataclass
 
@@ -23,6 +25,8 @@ Json = dict[str, Any]
 CONNECT: Final = 5.0
 READ: Final = 150.0
 """Seconds: clouds hold calls that wait for an operation for two minutes."""
+BOUNDS: Final = Bounds(size=64 << 20, seconds=300.0)
+"""What an answer may have, unpacked, and take."""
 TOO_MANY: Final = 429
 UNAUTHORIZED: Final = 401
 NOT_FOUND: Final = 404
@@ -129,8 +133,10 @@ class HttpSend:
         ca_file: str = "",
         insecure: bool = False,
         read_timeout: float = READ,
+        bounds: Bounds = BOUNDS,
     ) -> None:
         """Take what gives the headers; it is asked with True when those that it gave are refused."""
+        self._bounds = bounds
         self._authorize = authorize
         self._pool: PoolManager | None = None
         self._ca_file, self._insecure, self._read_timeout = ca_file, insecure, read_timeout
@@ -159,13 +165,21 @@ class HttpSend:
                 body=request.body or None,
                 headers={**request.headers, **authorization},
                 redirect=False,
+                preload_content=False,
             )
-        except HTTPError as error:
+            try:
+                body = read_body(partial(found.read1, decode_content=True), self._bounds)
+            except BaseException:
+                found.close()  # what is left of the answer is not read, so its connection is of no use
+                raise
+        except (HTTPError, OSError) as error:
             where = urlsplit(request.url)
-            problem = f"{request.method} {where.netloc}{where.path}: {type(error).__name__}"
-            raise CloudUnavailable(problem) from None
-        answered = {name.lower(): value for name, value in found.headers.items()}
-        return Answer(status=found.status, headers=answered, body=found.data)
+            told = type(error).__name__ if isinstance(error, HTTPError) else str(error)
+            raise CloudUnavailable(f"{request.method} {where.netloc}{where.path}: {told}") from None
+        found.release_conn()
+        return Answer(
+            status=found.status, headers={name.lower(): value for name, value in found.headers.items()}, body=body
+        )
 
     def _connections(self) -> PoolManager:
         if self._pool is None:

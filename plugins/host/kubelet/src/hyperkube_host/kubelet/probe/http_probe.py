@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import http.client
 import ssl
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
+from hyperkube_host.kubelet.probe.deadline import within
 from hyperkube_host.kubelet.probe.dial_errors import dial_error_text
 from hyperkube_host.kubelet.probe.ports import port_number
 from hyperkube_host.kubelet.probe.result import ProbeOutcome, ProbeResult
@@ -16,10 +17,15 @@ from hyperkube_host.kubelet.probe.result import ProbeOutcome, ProbeResult
 from hyperkube.machinery.objects import Object
 
 BODY_LIMIT = 10 * 1024
+_IN_TARGET = "%/:=&?~#+!$,;'@()*[]"
+"""What a path may have beside letters and digits without being escaped."""
 
 
 def probe_http(action: Object, container: Object, address: str, timeout: float, *, agent: str) -> ProbeOutcome:
-    """Send the request of an ``httpGet`` action. Certificates are not verified, as in Kubernetes."""
+    """Send the request of an ``httpGet`` action; all of it may take `timeout` seconds.
+
+    Certificates are not verified, as in Kubernetes. Whatever a pod answers is an outcome: it may be hostile.
+    """
     try:
         port = port_number(action["port"], container)
     except ValueError as error:
@@ -28,15 +34,16 @@ def probe_http(action: Object, container: Object, address: str, timeout: float, 
     secure = str(action.get("scheme") or "HTTP").upper() == "HTTPS"
     path = action.get("path") or "/"
     path = path if path.startswith("/") else "/" + path
-    headers = {"User-Agent": agent, "Accept": "*/*", "Connection": "close"}
-    headers |= {entry["name"]: entry["value"] for entry in action.get("httpHeaders") or []}
+    headers: dict[str, bytes | str] = {"User-Agent": agent, "Accept": "*/*", "Connection": "close"}
+    headers |= {entry["name"]: str(entry.get("value") or "").encode() for entry in action.get("httpHeaders") or []}
     connection = _connection(host, port, timeout, secure=secure)
     try:
-        connection.request("GET", path, headers=headers)
+        within(connection, timeout)
+        connection.request("GET", quote(path, _IN_TARGET), headers=headers)
         answer = connection.getresponse()
         body = answer.read(BODY_LIMIT).decode(errors="replace")
         redirected_to = urlsplit(answer.headers.get("Location", "")).hostname
-    except (OSError, http.client.HTTPException) as error:
+    except (OSError, ValueError, http.client.HTTPException) as error:
         url = f"{'https' if secure else 'http'}://{host}:{port}{path}"
         return ProbeOutcome(ProbeResult.FAILURE, f'Get "{url}": {_error_text(error, host, port)}')
     finally:
