@@ -273,6 +273,33 @@ class TestPatches:
 
         assert hostile.ask("PATCH", f"{MAPS}/target", body, JSON_PATCH)[0] == 422
 
+    def test_nor_is_a_deeper_one_copied(self, hostile):
+        steps = [({"op": "add", "path": f"/x{n + 1}", "value": {}},
+                  {"op": "move", "from": f"/x{n}", "path": f"/x{n + 1}/x"}) for n in range(4990)]  # fmt: skip
+        for depth in (300, 4990):
+            body = [{"op": "add", "path": "/x0", "value": {}}, *(step for pair in steps[:depth] for step in pair)]
+            copy = {"op": "copy", "from": f"/x{depth}", "path": "/y"}
+
+            assert hostile.ask("PATCH", f"{MAPS}/target", [*body, copy], JSON_PATCH)[0] == 422
+
+    def test_copies_of_copies_are_bounded(self, hostile):
+        body = [{"op": "add", "path": "/x", "value": ["a" * 1000]}, *[{"op": "copy", "from": "/x", "path": "/x/-"}] * 60]
+        with hostile.patiently():
+            status, _ = quickly(lambda: hostile.ask("PATCH", f"{MAPS}/target", body, JSON_PATCH))
+
+        assert status == 422
+
+    @pytest.mark.parametrize("step", [{"op": "add", "path": "/x/0", "value": 1}, {"op": "remove", "path": "/x/0"},
+                                      {"op": "move", "from": "/x/0", "path": "/x/-"},
+                                      {"op": "copy", "from": "/x/0", "path": "/x/0"}])  # fmt: skip
+    def test_a_long_list_is_not_shifted_again_and_again(self, hostile, step):
+        body = [{"op": "add", "path": "/x", "value": [1] * 1_000_000}, *[step] * 9000]
+        text = json.dumps(body, separators=(",", ":")).encode()
+        with hostile.patiently():
+            status, answer = quickly(lambda: hostile.ask("PATCH", f"{MAPS}/target", text, JSON_PATCH))
+
+        assert (status, answer["reason"]) == (413, "RequestEntityTooLarge")
+
     @pytest.mark.parametrize("key", [{"a": 1}, ["x"], True, 1, 1.5, ""])
     def test_a_merge_key_of_any_type_is_answered(self, hostile, key):
         hostile.ask("POST", DEPLOYMENTS, deployment("keys", 1))

@@ -19,6 +19,8 @@ from hyperkube.machinery.patch.refusal import PatchRejected, undecodable
 
 MAX_OPERATIONS = 10_000
 MAX_COPIED_BYTES = 3 * 1024 * 1024
+MAX_SHIFTED_ITEMS = 50_000_000
+"""Items of lists that the operations of one patch may shift: an insertion at the front of a list shifts all of it."""
 
 _TEXTS = ("op", "path", "from")
 _LONGEST_INDEX = 20
@@ -55,7 +57,7 @@ def apply_json_patch(document: Any, patch: Any) -> Any:
 
     Raises:
         BadRequest: the patch is no list of operations.
-        RequestEntityTooLarge: the patch has too many of them.
+        RequestEntityTooLarge: the patch has too many of them, or they shift too many items of lists.
         PatchRejected: an operation does not fit the document, or a test fails.
     """
     operations = check_operations(patch)
@@ -74,6 +76,16 @@ def apply_json_patch(document: Any, patch: Any) -> Any:
 class _State:
     root: Any
     copied: int = 0
+    shifted: int = 0
+
+    def shift(self, items: int) -> None:
+        """Count items that make or take room in a list."""
+        self.shifted += items
+        if self.shifted > MAX_SHIFTED_ITEMS:
+            raise RequestEntityTooLarge(
+                "Request entity too large: "
+                f"The allowed maximum of list items that a JSON patch shifts is {MAX_SHIFTED_ITEMS}"
+            )
 
 
 def _text(operation: Object, member: str) -> str:
@@ -117,38 +129,45 @@ def _get(container: Any, key: str) -> Any:
     return container[_index(container, key, len(container))]
 
 
-def _put(container: dict[str, Any] | list[Any], key: str, value: Any) -> None:
+def _put(state: _State, container: dict[str, Any] | list[Any], key: str, value: Any) -> None:
     """Add a member to an object or insert an item into a list."""
     if isinstance(container, dict):
         container[key] = value
     elif key == "-":
         container.append(value)
     else:
-        container.insert(_index(container, key, len(container) + 1), value)
+        index = _index(container, key, len(container) + 1)
+        state.shift(len(container) - index)
+        container.insert(index, value)
 
 
-def _take(container: dict[str, Any] | list[Any], key: str) -> Any:
+def _take(state: _State, container: dict[str, Any] | list[Any], key: str) -> Any:
     """Remove a member or an item and return it."""
     if isinstance(container, list):
-        return container.pop(_index(container, key, len(container)))
+        index = _index(container, key, len(container))
+        state.shift(len(container) - index)
+        return container.pop(index)
     if key not in container:
         raise PatchRejected(f"unable to remove nonexistent key: {key!r}")
     return container.pop(key)
 
 
 def _copy(value: Any) -> tuple[Any, int]:
-    encoded = orjson.dumps(value)
+    try:
+        encoded = orjson.dumps(value)
+    except TypeError as error:  # moves can make a value deeper than any that is written
+        raise PatchRejected("exceeded max depth") from error
     return orjson.loads(encoded), len(encoded)
 
 
 def _add(state: _State, operation: Object) -> None:
     container, key = _parent(state, _text(operation, "path"))
-    _put(container, key, _copy(operation.get("value"))[0])
+    _put(state, container, key, _copy(operation.get("value"))[0])
 
 
 def _remove(state: _State, operation: Object) -> None:
     container, key = _parent(state, _text(operation, "path"))
-    _take(container, key)
+    _take(state, container, key)
 
 
 def _replace(state: _State, operation: Object) -> None:
@@ -168,9 +187,9 @@ def _replace(state: _State, operation: Object) -> None:
 
 def _move(state: _State, operation: Object) -> None:
     container, key = _parent(state, _text(operation, "from"))
-    value = _take(container, key)
+    value = _take(state, container, key)
     container, key = _parent(state, _text(operation, "path"))
-    _put(container, key, value)
+    _put(state, container, key, value)
 
 
 def _copy_value(state: _State, operation: Object) -> None:
@@ -180,7 +199,7 @@ def _copy_value(state: _State, operation: Object) -> None:
     if state.copied > MAX_COPIED_BYTES:
         raise PatchRejected(f"copies add up to {state.copied} bytes, more than {MAX_COPIED_BYTES}")
     container, key = _parent(state, _text(operation, "path"))
-    _put(container, key, value)
+    _put(state, container, key, value)
 
 
 def _test(state: _State, operation: Object) -> None:

@@ -290,7 +290,7 @@ def _published(driver: Driver, ours: AbstractSet[str]) -> dict[str, AbstractSet[
     found: dict[str, AbstractSet[str]] = {}
     try:
         for entry in all_pages(read, most=MOST_VOLUMES):
-            handle = (entry.get("volume") or {}).get("volume_id")
+            handle = str((entry.get("volume") or {}).get("volume_id", ""))
             if handle in ours:
                 found[handle] = frozenset((entry.get("status") or {}).get("published_node_ids") or ())
     except EndlessList as error:

@@ -9,12 +9,9 @@ from __future__ import annotations
 import http.client
 import io
 import socket
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from hyperkube.machinery.clock import SystemClock
-
-if TYPE_CHECKING:
-    from collections.abc import Buffer
 
 _monotonic = SystemClock().monotonic  # of the network, whatever the cluster's time
 
@@ -59,7 +56,7 @@ class _DeadlineReader(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: Buffer) -> int:
+    def readinto(self, buffer: Any) -> int:
         self._sock.settimeout(_left(self._until))
         return self._file.readinto(buffer) or 0
 
