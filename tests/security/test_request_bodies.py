@@ -283,7 +283,10 @@ class TestPatches:
             assert hostile.ask("PATCH", f"{MAPS}/target", [*body, copy], JSON_PATCH)[0] == 422
 
     def test_copies_of_copies_are_bounded(self, hostile):
-        body = [{"op": "add", "path": "/x", "value": ["a" * 1000]}, *[{"op": "copy", "from": "/x", "path": "/x/-"}] * 60]
+        body = [
+            {"op": "add", "path": "/x", "value": ["a" * 1000]},
+            *[{"op": "copy", "from": "/x", "path": "/x/-"}] * 60,
+        ]
         with hostile.patiently():
             status, _ = quickly(lambda: hostile.ask("PATCH", f"{MAPS}/target", body, JSON_PATCH))
 
