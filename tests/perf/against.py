@@ -2,7 +2,7 @@
 
 ``./dev perf --against COMMIT [--rounds N] [--only WORD ...]`` checks the commit out beside this tree, installs it, and asks
 both servers the same, one after the other, round by round. Printed are medians: CPU of each request, and the rate as a
-share of bare uvicorn's, which was asked in the same round. Needs wrk; nothing here fails.
+share of bare uvicorn's, which was asked in the same round. Needs wrk (``apt-get install wrk``); nothing here fails.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from servers_under_load import (  # type: ignore[import-not-found]  # the same
     install_uvicorn,
     mean,
     running,
+    wrk,
 )
 
 BARE = "uvicorn"
@@ -69,6 +70,7 @@ def measured(row: Row, servers: dict[str, tuple[Path, Served]]) -> dict[str, tup
 
 def compare(commit: str, rounds: int, only: list[str]) -> None:
     """Print a table of both."""
+    wrk()
     with ExitStack() as stack:
         servers = {"this": started(BIN, stack), commit: started(checked_out(commit, stack), stack)}
         install_uvicorn(servers["this"][0])

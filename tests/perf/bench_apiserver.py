@@ -1,6 +1,7 @@
 """How fast the API server is, beside what the machine gives in the same minutes.
 
-Run by hand on a quiet machine that has wrk: ``.venv/bin/python tests/perf/bench_apiserver.py``. The server is a process of
+Run by hand on a quiet machine that has wrk (``apt-get install wrk``; ``./dev servers`` leaves it out, as no test needs
+it): ``.venv/bin/python tests/perf/bench_apiserver.py``. The server is a process of
 its own, asked over TLS with a bearer token, with RBAC and SQLite, and a new one each round, so that no round lists or holds
 what an earlier one has written. For each row the same load goes to uvicorn alone, which answers the same bytes and does
 nothing else, in turns of a second, as the machine's pace changes within seconds; writes are also set against SQLite
@@ -50,6 +51,7 @@ from servers_under_load import (  # type: ignore[import-not-found]  # the same
     install_uvicorn,
     mean,
     running,
+    wrk,
 )
 
 WATCHES, CREATES, STARTS = 500, 200, 10
@@ -244,6 +246,8 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--parts", default=",".join(PARTS), help="what to measure: %(default)s")
     given = parser.parse_args(arguments)
     parts = given.parts.split(",")
+    if "rows" in parts:
+        wrk()
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -40,6 +40,18 @@ for number in range(300):
 is slow because others use it, changes both alike."""
 
 
+def wrk() -> str:
+    """Return where wrk is: ask before anything is started, as it is a minute to the first load.
+
+    Raises:
+        SystemExit: it is not installed.
+    """
+    found = shutil.which("wrk")
+    if found is None:
+        raise SystemExit("this needs wrk, which ./dev servers leaves out as no test needs it: apt-get install wrk")
+    return found
+
+
 def pace() -> float:
     """Return the CPU seconds of `PACE`."""
     return cpu_of([sys.executable, "-c", PACE])
@@ -161,12 +173,9 @@ class Served:
         raise RuntimeError(f"{count} requests were answered in {seconds * _LONGER[-1]:.0f} s: {ask}")
 
     def _load(self, ask: Ask, seconds: float) -> tuple[Measured, int]:
-        wrk = shutil.which("wrk")
-        if wrk is None:
-            raise RuntimeError("this needs wrk: apt-get install wrk")
         told = {"METHOD": ask.method, "PATH": ask.path, "MEDIA": ask.media, "ACCEPT": ask.accept, "TOKEN": TOKEN}
         url = f"https://127.0.0.1:{self.port}"
-        command = [wrk, "-t2", f"-c{CONNECTIONS}", f"-d{seconds:.0f}s", "--timeout", "30s", "-s", str(LOAD), url]
+        command = [wrk(), "-t2", f"-c{CONNECTIONS}", f"-d{seconds:.0f}s", "--timeout", "30s", "-s", str(LOAD), url]
         with tempfile.NamedTemporaryFile() as body:
             if ask.body:
                 Path(body.name).write_bytes(ask.body)
