@@ -227,6 +227,15 @@ def test_a_broken_message_is_refused(message):
         Protobuf().read_message(message, compile_schema("hyperkube_api.core.v1:Pod"))
 
 
+@pytest.mark.parametrize("cut", [1, 3, 5])
+def test_a_head_that_came_before_excuses_nothing_behind_it(cut):
+    body = close_envelope("v1", "Pod", b"\x0a\x00")
+    assert open_envelope(body) == open_envelope(body) == ("v1", "Pod", b"\x0a\x00")
+
+    with pytest.raises(ProtobufError):
+        open_envelope(body[:-cut])
+
+
 def test_a_watch_event_carries_the_whole_enveloped_object():
     body = close_envelope("v1", "Pod", b"")
 

@@ -1,6 +1,8 @@
 import pytest
 from hyperkube_host.apiserver.serializer.negotiation import (
     JSON,
+    MESSAGE,
+    PLAIN,
     PROTOBUF,
     YAML,
     Format,
@@ -31,6 +33,11 @@ TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 )
 def test_the_most_wanted_format_that_can_be_written_is_taken(accept, expected):
     assert negotiate(accept, transforms=True, binary=True) == expected
+
+
+@pytest.mark.parametrize(("accept", "expected"), [(f"{JSON}, */*", PLAIN), (f"{PROTOBUF}, */*", MESSAGE)])
+def test_an_object_as_it_is_has_one_format_that_is_told_by_identity(accept, expected):
+    assert negotiate(accept, transforms=True, binary=True) is expected
 
 
 def test_a_table_is_not_acceptable_where_there_is_none():

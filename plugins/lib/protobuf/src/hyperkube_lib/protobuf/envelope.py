@@ -8,8 +8,10 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
-from hyperkube_lib.protobuf.wire import BYTES, WireError, delimited, read_length, tag
+from hyperkube_lib.protobuf.wire import BYTES, WireError, delimited, read_length, tag, varint
 from hyperkube_lib.protobuf.wire_scalars import read_numbers, text
+
+from hyperkube.machinery.recent import Recent
 
 MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
 MAGIC = b"k8s\x00"
@@ -18,6 +20,8 @@ _TAIL = delimited(3, b"") + delimited(4, b"")
 _TAIL_SIZE = len(_TAIL)
 _SIZE_AT = len(_HEAD)
 """Where the length of the TypeMeta stands."""
+_ONE_BYTE = 0x80
+"""From here on a length has more than one byte."""
 _LONGEST_HEAD = 256
 """Bytes of a TypeMeta that is remembered."""
 NOT_PROTOBUF = "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]"
@@ -48,20 +52,25 @@ def open_envelope(body: bytes) -> Envelope:
     if len(body) == len(MAGIC):
         raise ProtobufError("empty body")
     try:
-        size = body[_SIZE_AT] if len(body) > _SIZE_AT else 0x80
-        end = _SIZE_AT + 1 + size
-        if (
-            size < 0x80 and body[end : end + 1] == _RAW
-        ):  # as clients write it: a short head, the message, two empty strings
-            start, stop = read_length(body, end + 1, len(body))
-            if len(body) - stop == _TAIL_SIZE and body.endswith(_TAIL) and body.startswith(_HEAD):
-                return Envelope(*_type_meta(body[_SIZE_AT + 1 : end]), body[start:stop])
+        if len(body) > _SIZE_AT:  # as clients write it: a head that came before, the message, two empty strings
+            end = _SIZE_AT + body[_SIZE_AT] + 2
+            known = _heads.get(body[:end])
+            if known is not None and body.endswith(_TAIL):
+                start, stop = read_length(body, end, len(body))
+                if len(body) - stop == _TAIL_SIZE:
+                    return Envelope(*known, body[start:stop])
         fields = read_numbers(body[len(MAGIC) :])
         head = fields.get(1, b"")
         api_version, kind = _type_meta(head) if len(head) <= _LONGEST_HEAD else _type_meta.__wrapped__(head)
     except WireError as error:
         raise ProtobufError(str(error)) from error
+    if len(head) < _ONE_BYTE:
+        _heads.keep(_HEAD + varint(len(head)) + head + _RAW, (api_version, kind))
     return Envelope(api_version, kind, fields.get(2, b""))
+
+
+_heads: Recent[bytes, tuple[str, str]] = Recent(1024)
+"""The apiVersion and kind of what comes before a message, its length excluded."""
 
 
 @lru_cache(maxsize=1024)

@@ -74,7 +74,7 @@ def acceptable(accept: str) -> Format | None:
         return None
     if wanted.stream or wanted.media_type == YAML:
         return None
-    return PLAIN if wanted == PLAIN else wanted
+    return wanted
 
 
 @dataclass(slots=True)

@@ -26,6 +26,8 @@ class ObjectResult:
     status: int = 200
     body: bytes = b""
     """The JSON of `obj`, where it was made already."""
+    written: CachedObject | None = None
+    """The watch cache's copy of `obj`, where that was just written: its watchers are sent the same encodings."""
 
 
 def success(resource: GroupResource, name: str, uid: str = "") -> ObjectResult:

@@ -277,5 +277,6 @@ def _store(services: Services, write: Change, current: Current, new: Object) -> 
     if gone:
         served.strategy.after_delete(write.call, new)
         return ObjectResult(served, new)
-    body = stored.answer_bytes(served, writing, result.revision)
-    return ObjectResult(served, stored.answered(served, new, value, result.revision), body=body)
+    new = stored.answered(served, new, value, result.revision)
+    body, cached = stored.answer_bytes(served, writing, result.revision)
+    return ObjectResult(served, new, body=body, written=cached)

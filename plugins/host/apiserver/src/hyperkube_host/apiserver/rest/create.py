@@ -202,8 +202,9 @@ def _store(services: Services, target: Target, call: Call, obj: Object) -> Objec
     finally:
         if finish is not None:
             finish(written)
-    body = stored.answer_bytes(served, writing, result.revision)
-    return ObjectResult(served, stored.answered(served, obj, value, result.revision), status=201, body=body)
+    obj = stored.answered(served, obj, value, result.revision)
+    body, cached = stored.answer_bytes(served, writing, result.revision)
+    return ObjectResult(served, obj, status=201, body=body, written=cached)
 
 
 def _lease(services: Services, target: Target) -> int:

@@ -94,17 +94,18 @@ def writing(served: ServedResource, value: bytes, obj: Object) -> Writing:
     return Writing(value, obj, {}) if served.converts else served.stored().writing(value, obj)
 
 
-def answer_bytes(served: ServedResource, written: Writing, revision: int) -> bytes:
-    """Return what clients get for a value that was just stored; empty when it has to be converted first.
+def answer_bytes(served: ServedResource, written: Writing, revision: int) -> tuple[bytes, CachedObject | None]:
+    """Return what clients get for a value that was just stored, and what the cache has made of it.
 
-    Mostly it is there already: one encoding is for the store, the cache, its watchers and the answer.
+    Mostly it is there already: one encoding is for the store, the cache, its watchers and the answer. The bytes are
+    empty when the value has to be converted first, the second is None where the cache has not got it.
     """
     if served.converts:
-        return b""
+        return b"", None
     cached = written.cached
     if cached is not None and cached.revision == revision:
-        return cached.body
-    return with_resource_version(served.blanks.shown_body(written.value), revision)
+        return cached.body, cached
+    return with_resource_version(served.blanks.shown_body(written.value), revision), None
 
 
 def answered(served: ServedResource, obj: Object, value: bytes, revision: int) -> Object:

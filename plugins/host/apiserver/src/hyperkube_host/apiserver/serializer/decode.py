@@ -176,14 +176,15 @@ class BodyDecoder:
         envelope = open_envelope(request.body)
         if not isinstance(codec, CompiledSchema):
             raise ProtobufError("custom resources are not encoded as protobuf")
-        value: Object = {"kind": envelope.kind or kind.kind, "apiVersion": envelope.api_version or kind.api_version}
+        api_version, name, raw = envelope
+        value: Object = {"kind": name or kind.kind, "apiVersion": api_version or kind.api_version}
         if value["kind"] != kind.kind:
             return parsed(value)
         try:
-            value |= self._protobuf.read_message(envelope.raw, codec)
+            value |= self._protobuf.read_message(raw, codec)
         except DecodeError as error:
             return canonical(value, error)
-        if len(envelope.raw) > _SHALLOW and not json.is_writable(value):
+        if len(raw) > _SHALLOW and not json.is_writable(value):
             raise ProtobufError(json.TOO_DEEP)
         return canonical(value)
 

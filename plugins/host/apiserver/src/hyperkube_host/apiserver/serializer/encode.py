@@ -35,7 +35,6 @@ from hyperkube_lib.protobuf.wire import delimited
 from hyperkube_lib.serving import json
 from hyperkube_lib.serving.exchange import Answer, ChunkSource, Response, StreamResponse
 from hyperkube_lib.watch_cache.cached_object import CachedObject
-from hyperkube_lib.watch_cache.resource_cache import ANY_REVISION
 
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.codecs import yaml
@@ -52,10 +51,10 @@ _TRANSFORMED_VERBS = frozenset({"get", "list", "watch"})
 
 
 @lru_cache(maxsize=512)
-def _wanted(accept: str, streams: bool, transforms: bool) -> Format:
-    """Return the format of an answer, of a kind of its own where the verb `transforms`."""
-    negotiation.check_accepted(accept, (*negotiation.ALL, *STREAMS) if streams else negotiation.ALL)
-    return negotiation.negotiate(accept, transforms=transforms, binary=True)
+def _wanted(accept: str, verb: str, on_part: bool) -> Format:
+    """Return the format of the answer to a verb, which may be asked of a part of an object."""
+    negotiation.check_accepted(accept, (*negotiation.ALL, *STREAMS) if verb in _STREAMED_VERBS else negotiation.ALL)
+    return negotiation.negotiate(accept, transforms=verb in _TRANSFORMED_VERBS or not on_part, binary=True)
 
 
 def write(obj: Object, media_type: str, *, pretty: bool = False) -> bytes:
@@ -90,9 +89,8 @@ class Encoder:
         accept = request.headers.get("accept", "")
         if not accept or accept == JSON:
             return negotiation.PLAIN
-        verb = request.info.verb
         wanted = _wanted if len(accept) <= negotiation.LONGEST_ACCEPT else _wanted.__wrapped__
-        return wanted(accept, verb in _STREAMED_VERBS, verb in _TRANSFORMED_VERBS or not request.info.subresource)
+        return wanted(accept, request.info.verb, request.info.subresource != "")
 
     def encode(self, request: ApiRequest, result: Result, wanted: Format) -> Answer:
         """Return the answer.
@@ -100,10 +98,13 @@ class Encoder:
         Raises:
             NotAcceptable: the wanted form does not fit the result.
         """
+        if isinstance(result, ObjectResult):
+            if wanted is negotiation.PLAIN:
+                return self._single(request, result, wanted)
+            if wanted is negotiation.MESSAGE and result.body and (message := self._written(request, result)):
+                return ok(message, status=result.status, media_type=PROTOBUF)
         if isinstance(result, RawResult):
             return result.answer
-        if wanted is negotiation.PLAIN and isinstance(result, ObjectResult):
-            return self._single(request, result, wanted)
         if wanted.media_type == PROTOBUF and result.served is not None and result.served.custom:
             wanted = negotiation.negotiate_custom(request.headers.get("accept", ""), transforms=True)
         if wanted.kind == "Table" and result.served is not None and result.served.is_virtual:
@@ -121,7 +122,7 @@ class Encoder:
                 body = self._of_cached(request, served, result.cached, wanted)
                 if body:
                     return ok(body, status=result.status, media_type=wanted.media_type)
-            if result.body and (wanted is negotiation.PLAIN or wanted == negotiation.PLAIN):
+            if result.body and wanted is negotiation.PLAIN:
                 return ok(result.body, status=result.status)
         obj = result.obj
         if obj is None and result.cached is not None and served is not None:
@@ -136,9 +137,23 @@ class Encoder:
         body = write(obj, wanted.media_type, pretty=wants_pretty(request))
         return ok(body, status=result.status, media_type=wanted.media_type)
 
+    def _written(self, request: ApiRequest, result: ObjectResult) -> bytes:
+        """Return an object that was just stored as protobuf, or nothing where it has no such form."""
+        served, obj, cached = result.served, result.obj, result.written
+        if served is None or obj is None:
+            return b""
+        kind, codec = _own_type(request, served, obj) if request.info.subresource else (served.kind, served.codec)
+        if not isinstance(codec, CompiledSchema) or obj.get("kind") != kind.kind:
+            return b""
+        if served.blanks:
+            obj = served.blanks.shown(obj)
+        if cached is None or codec is not served.codec:
+            return self.protobuf.encode(obj, codec)
+        return enveloped(kind.api_version, kind.kind, self.objects.message(served, cached, codec, obj))
+
     def _of_cached(self, request: ApiRequest, served: ServedResource, cached: CachedObject, wanted: Format) -> bytes:
         """Return an object of the cache from an encoding that all its readers share, or nothing where it has none."""
-        if wanted == negotiation.PLAIN:
+        if wanted is negotiation.PLAIN:
             return served.body(cached)
         if served.waits or request.info.subresource:
             return b""
@@ -183,11 +198,7 @@ class Encoder:
             if obj.get("kind") != "Status":
                 return ok(json.dumps(obj), status=result.status)
             return ok(self._status(obj, PROTOBUF), status=result.status, media_type=PROTOBUF)
-        cached = _just_stored(result)
-        if cached is None or result.served is None:
-            return ok(self.protobuf.encode(obj, schema), status=result.status, media_type=PROTOBUF)
-        message = self.objects.message(result.served, cached, schema, obj)
-        return ok(enveloped(kind.api_version, kind.kind, message), status=result.status, media_type=PROTOBUF)
+        return ok(self.protobuf.encode(obj, schema), status=result.status, media_type=PROTOBUF)
 
     def _page(self, request: ApiRequest, page: ListPage, wanted: Format) -> Answer:
         served, meta = page.served, page_metadata(page)
@@ -281,19 +292,6 @@ def _own_type(request: ApiRequest, served: ServedResource, obj: Object) -> tuple
     if sub is not None and sub.schema and obj.get("kind") == sub.kind.kind:
         return sub.kind, served.codec_of(sub)
     return served.kind, served.codec
-
-
-def _just_stored(result: ObjectResult) -> CachedObject | None:
-    """Return the cache's copy of an object that was just written: its watchers are sent the same encoding."""
-    served, obj = result.served, result.obj
-    if not result.body or obj is None or served is None or served.storage is None or not served.storage.is_local:
-        return None
-    cache = served.storage.cache
-    if not cache.loaded:
-        return None
-    meta = obj["metadata"]
-    cached = cache.get(meta.get("namespace") or "", meta["name"], resource_version=ANY_REVISION)
-    return cached if cached is not None and str(cached.revision) == meta.get("resourceVersion") else None
 
 
 def _unwritable(watching: OpenedWatch) -> Response:

@@ -137,11 +137,11 @@ class ObjectEncoder:
 
         `obj` is the object, where it is parsed already.
         """
-        return self._bytes(
-            cached,
-            (served, "message"),
-            lambda: delimited(RAW_FIELD, self._protobuf.write_message(obj or served.parsed(cached), schema)),
-        )
+        found: bytes | None = self._encodings.find(cached, (served, "message"))
+        if found is not None:
+            return found
+        made = delimited(RAW_FIELD, self._protobuf.write_message(obj or served.parsed(cached), schema))
+        return self._encodings.keep(cached, (served, "message"), made, len(made))
 
     def partial_message(self, served: ServedResource, cached: CachedObject, schema: CompiledSchema) -> bytes:
         """Return the message of an object's PartialObjectMetadata, likewise; all its versions have the same."""

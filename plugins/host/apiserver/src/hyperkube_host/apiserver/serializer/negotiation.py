@@ -40,7 +40,8 @@ class Format:
     stream: bool = False
 
 
-PLAIN = Format()
+PLAIN, MESSAGE = Format(), Format(PROTOBUF)
+"""An object as it is, in JSON and in protobuf: `negotiate` returns these very formats, so that `is` tells them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +139,8 @@ def _negotiate(accept: str, transforms: bool, binary: bool, tables: bool) -> For
             continue
         if kind == "Table" and (media_type == PROTOBUF or not tables):
             continue  # tables have no such form, or the resource has none
-        return Format(media_type, kind, params.get("v", "v1") if kind else "", params.get("stream") == "watch")
+        wanted = Format(media_type, kind, params.get("v", "v1") if kind else "", params.get("stream") == "watch")
+        return next((plain for plain in (PLAIN, MESSAGE) if plain == wanted), wanted)
     raise NotAcceptable(f"only the following media types are accepted: {', '.join(ALL)}")
 
 
