@@ -218,6 +218,26 @@ def test_what_is_no_envelope_is_refused(body, why):
 
 
 @pytest.mark.parametrize(
+    ("creation", "why"),
+    [
+        (b"\x0a\x01a", "proto: wrong wireType = 2 for field Seconds"),
+        (b"\x08\x01\x12\x00", "proto: wrong wireType = 2 for field Nanos"),
+    ],
+    ids=["seconds", "nanos"],
+)
+def test_a_number_that_comes_as_bytes_is_refused_in_gos_words(creation, why):
+    with pytest.raises(ProtobufError) as refusal:
+        Protobuf().read_message(delimited(8, creation), compile_schema("hyperkube_api.meta.v1:ObjectMeta"))
+
+    assert str(refusal.value) == why
+
+
+def test_an_envelope_whose_type_is_a_number_is_refused():
+    with pytest.raises(ProtobufError, match="proto: wrong wireType = 0 for field TypeMeta"):
+        open_envelope(b"k8s\x00\x08\x01")
+
+
+@pytest.mark.parametrize(
     "message",
     [b"\x0a", b"\x0a\x05a", b"\x0f", b"\x0a\x02\x38\x80\x01"],
     ids=["no length", "cut", "wire type 7", "number beyond its message"],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from hyperkube_lib.protobuf.envelope import ProtobufError, close_envelope, open_envelope
-from hyperkube_lib.protobuf.message_reader import Kept
+from hyperkube_lib.protobuf.message_reader import MANY, Kept
 from hyperkube_lib.protobuf.wire import WireError, delimited
 
 from hyperkube.machinery.objects import Object
@@ -15,8 +15,9 @@ from hyperkube.machinery.schema.compiled import CompiledSchema
 class Protobuf:
     """Reads and writes messages; keeps what it compiled from the schemas it met."""
 
-    def __init__(self) -> None:
-        self._kept = Kept()
+    def __init__(self, many: int = MANY) -> None:
+        """Generate straight code for the schemas of which `many` messages come."""
+        self._kept = Kept(many)
 
     def read_message(self, message: bytes, schema: CompiledSchema) -> Object:
         """Return the canonical object of a message, without kind and apiVersion.

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from hyperkube_lib.protobuf.wire import BYTES, WireError, delimited, read_length, tag, varint
-from hyperkube_lib.protobuf.wire_scalars import read_numbers, text
+from hyperkube_lib.protobuf.wire_scalars import piece, read_numbers, text
 
 from hyperkube.machinery.recent import Recent
 
@@ -60,13 +60,14 @@ def open_envelope(body: bytes) -> Envelope:
                 if len(body) - stop == _TAIL_SIZE:
                     return Envelope(*known, body[start:stop])
         fields = read_numbers(body[len(MAGIC) :])
-        head = fields.get(1, b"")
+        head = piece(fields, 1, "TypeMeta")
         api_version, kind = _type_meta(head) if len(head) <= _LONGEST_HEAD else _type_meta.__wrapped__(head)
+        raw = piece(fields, 2, "Raw")
     except WireError as error:
         raise ProtobufError(str(error)) from error
     if len(head) < _ONE_BYTE:
         _heads.keep(_HEAD + varint(len(head)) + head + _RAW, (api_version, kind))
-    return Envelope(api_version, kind, fields.get(2, b""))
+    return Envelope(api_version, kind, raw)
 
 
 _heads: Recent[bytes, tuple[str, str]] = Recent(1024)
@@ -77,7 +78,7 @@ _heads: Recent[bytes, tuple[str, str]] = Recent(1024)
 def _type_meta(message: bytes) -> tuple[str, str]:
     """Return the apiVersion and kind that a TypeMeta holds."""
     fields = read_numbers(message)
-    return text(fields.get(1, b"")), text(fields.get(2, b""))
+    return text(piece(fields, 1, "APIVersion")), text(piece(fields, 2, "Kind"))
 
 
 def close_envelope(api_version: str, kind: str, message: bytes) -> bytes:

@@ -20,6 +20,11 @@ Merge = Callable[[Object, bytes, int, int], bool]
 LONGEST_REMEMBERED = 64
 """Bytes of a scalar, or an entry of a map, that is remembered: quantities and names may have any length."""
 
+_ONE_BYTE = 0x80
+"""From here on a length has more than one byte."""
+_SHORTEST_ENTRY = 4
+"""Bytes of an entry with two empty texts."""
+
 _KEY, _VALUE = 1 << 3 | BYTES, 2 << 3 | BYTES
 """Tags of an entry of a map."""
 
@@ -96,7 +101,7 @@ def entry(name: str, values: Reads | None, zero: Callable[[], Any]) -> Merge:
 
     def merge(out: Object, data: bytes, at: int, end: int) -> bool:
         if values is None and end - at <= LONGEST_REMEMBERED:
-            key, value = _two_texts(data[at:end])
+            key, value = text_entry(data[at:end])
         else:
             key, value = _entry(data, at, end, values)
             if value is None:
@@ -110,9 +115,20 @@ def entry(name: str, values: Reads | None, zero: Callable[[], Any]) -> Merge:
 
 
 @lru_cache(maxsize=4096)
-def _two_texts(message: bytes) -> tuple[str, str]:
+def text_entry(message: bytes) -> tuple[str, str]:
     """Read a short entry of two texts: labels and selectors, which many objects share."""
-    key, value = _entry(message, 0, len(message), None)
+    return long_text_entry(message, 0, len(message))
+
+
+def long_text_entry(data: bytes, at: int, end: int) -> tuple[str, str]:
+    """Read an entry of two texts of any length."""
+    if end - at >= _SHORTEST_ENTRY and data[at] == _KEY and data[at + 1] < _ONE_BYTE:  # as Go writes it
+        stop = at + 2 + data[at + 1]
+        if stop < end and data[stop] == _VALUE:
+            start, last = read_length(data, stop + 1, end)
+            if last == end:
+                return str(data[at + 2 : stop], "utf-8", "replace"), str(data[start:end], "utf-8", "replace")
+    key, value = _entry(data, at, end, None)
     return key, value or ""
 
 

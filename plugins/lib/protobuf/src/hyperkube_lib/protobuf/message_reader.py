@@ -8,11 +8,11 @@ that came, which reads most members on the spot: a call costs as much as the rea
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from enum import Enum
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
+from hyperkube_lib.protobuf.message_members import INLINED, TIMES, Form, Member
 from hyperkube_lib.protobuf.message_parts import (
     LONGEST_REMEMBERED,
     Plain,
@@ -24,6 +24,7 @@ from hyperkube_lib.protobuf.message_parts import (
     remembering,
 )
 from hyperkube_lib.protobuf.message_writer import MessageWriter
+from hyperkube_lib.protobuf.straight_reader import straight_reader
 from hyperkube_lib.protobuf.wire import BYTES, VARINT, WireError, read_varint, skip, varint
 from hyperkube_lib.protobuf.wire_scalars import (
     INTEGERS,
@@ -41,49 +42,12 @@ from hyperkube.machinery.schema.convert import in_order, zero_of
 from hyperkube.machinery.schema.fields import Inline, KubeField, List, Map, Struct
 from hyperkube.machinery.schema.structs import codec_of, members, rebuilder, zeros_of
 
+_TEXT, _VALUE, _VALUES = Form.TEXT, Form.VALUE, Form.VALUES
+_SCALAR, _MERGED = Form.SCALAR, Form.MERGED
+MANY = 20
+"""Messages of a schema after which straight code is generated for the next ones: most schemas never meet as many."""
 
-class _Form(Enum):
-    """How a member is read."""
-
-    TEXT = "a string"
-    VALUE = "a message, or bytes"
-    VALUES = "one item of a list"
-    SCALAR = "a message that is a scalar in JSON, remembered"
-    NUMBER = "a number or boolean"
-    NUMBERS = "one of a list of them"
-    MERGED = "a message that adds to what was read: an entry of a map, members of an embedded struct, packed numbers"
-
-
-_TEXT, _VALUE, _VALUES = _Form.TEXT, _Form.VALUE, _Form.VALUES
-_SCALAR, _MERGED = _Form.SCALAR, _Form.MERGED
-_TIMES = frozenset({"time", "micro_time"})
-_INLINED = -2
-"""The place of a message that adds members anywhere: they are brought in order afterwards."""
-
-
-class _Member(NamedTuple):
-    """What one tag stands for.
-
-    Attributes:
-        drops: whether an empty value, a zero byte behind the tag, is as good as none: Go writes most of them.
-        place: where the member is declared; what comes in another order is brought in this one afterwards.
-        keeps: whether it is written when it is empty.
-        read: what reads the value: a `MessageReader` or `Plain` of `VALUE` and `VALUES`, a function of the bytes of
-            `SCALAR`, a `Merge` of `MERGED`; the name of the scalar of `NUMBER` and `NUMBERS`.
-        unset: what Go writes behind the member when the next ones are not set, which is skipped in one step: an object
-            has few of the members that its schema declares. They are declared behind the member, too.
-    """
-
-    form: _Form
-    drops: bool
-    place: int
-    name: str
-    keeps: bool
-    read: Any
-    unset: bytes = b""
-
-
-_Find = Callable[[int], _Member | None]
+_Find = Callable[[int], Member | None]
 _Rebuild = Callable[[Object], Object]
 
 
@@ -114,21 +78,37 @@ class MessageReader:
     def _compile_and_read(self, data: bytes, at: int, end: int) -> Any:
         schema = self._schema
         places = {name: place for place, name in enumerate(_members(schema))}
-        tags: dict[int, _Member] = {}
+        tags: dict[int, Member] = {}
         for field in schema.declared().values():
             if field.number and (field.json_name in places or isinstance(field, Inline)):
-                place = places.get(field.json_name, _INLINED)
+                place = places.get(field.json_name, INLINED)
                 for tag, (form, name, keeps, read) in self._of_field(field).items():
-                    drops = form is _TEXT or (form is _Form.NUMBER and read in INTEGERS)
-                    tags[tag] = _Member(form, drops and not keeps, place, name, keeps, read)
+                    drops = form is _TEXT or (form is Form.NUMBER and read in INTEGERS)
+                    tags[tag] = Member(form, drops and not keeps, place, name, keeps, read)
         for tag, unset in _unset_behind(schema, tags).items():
             tags[tag] = tags[tag]._replace(unset=unset)
         zeros = {} if schema.shape else zeros_of(schema)
-        read = _loop(tags.get, tuple(zeros), _rebuilder(_members(schema), zeros))
+        rebuild = _rebuilder(_members(schema), zeros)
+        loop = _loop(tags.get, tuple(zeros), rebuild)
         if schema.shape:
-            read = _shaped(schema.shape, read)
-        self.read = _once(read) if schema.templated else read
+            self.read = _shaped(schema.shape, loop)
+        else:
+            self._read_few(loop, lambda: straight_reader(schema, tags, zeros, rebuild, loop))
         return self.read(data, at, end)
+
+    def _read_few(self, loop: Reader, straight: Callable[[], Reader]) -> None:
+        """Read some messages by the loop, and all later ones by straight code."""
+        finish = _once if self._schema.templated else lambda read: read
+        left = self._kept.many
+
+        def read_few(data: bytes, at: int, end: int) -> Any:
+            nonlocal left
+            left -= 1
+            if left <= 0:  # threads may come here at once: both generate the same, and the later one's stays
+                self.read = finish(straight())
+            return loop(data, at, end)
+
+        self.read = finish(read_few)
 
     def _below(self, field: Struct) -> MessageReader:
         return self._kept.reader(field.schema())
@@ -139,7 +119,7 @@ class MessageReader:
         self.zero_json = orjson.dumps(self.read(self.zero, 0, len(self.zero)))
         self.zero_size = len(self.zero)
 
-    def _of_field(self, field: KubeField) -> dict[int, tuple[_Form, str, bool, Any]]:
+    def _of_field(self, field: KubeField) -> dict[int, tuple[Form, str, bool, Any]]:
         """Return what a field's tags stand for; a list of numbers has two: it may be packed."""
         name, scalar, delimited = field.json_name, field.scalar, field.number << 3 | BYTES
         if isinstance(field, Inline):
@@ -151,7 +131,7 @@ class MessageReader:
             return self._of_list(field)
         required = name in zeros_of(self._schema)
         if scalar in NUMBERS:
-            return {field.number << 3 | NUMBERS[scalar]: (_Form.NUMBER, name, field.ptr or required, scalar)}
+            return {field.number << 3 | NUMBERS[scalar]: (Form.NUMBER, name, field.ptr or required, scalar)}
         if scalar == "string":
             return {delimited: (_TEXT, name, field.ptr or required, None)}
         if scalar in REMEMBERED:
@@ -161,13 +141,13 @@ class MessageReader:
             read.know_zero()
         return {delimited: (_VALUE, name, required, read)}
 
-    def _of_list(self, field: List) -> dict[int, tuple[_Form, str, bool, Any]]:
+    def _of_list(self, field: List) -> dict[int, tuple[Form, str, bool, Any]]:
         name, scalar, delimited = field.json_name, field.items.scalar, field.number << 3 | BYTES
         if field.wrapper:
             return {delimited: (_VALUE, name, not field.omitempty, Plain(read_strings))}
         if scalar in NUMBERS:
             return {
-                field.number << 3 | NUMBERS[scalar]: (_Form.NUMBERS, name, True, scalar),
+                field.number << 3 | NUMBERS[scalar]: (Form.NUMBERS, name, True, scalar),
                 delimited: (_MERGED, name, True, packed(name, scalar)),
             }
         return {delimited: (_VALUES, name, True, self._value(field.items))}
@@ -187,9 +167,14 @@ class MessageReader:
 
 
 class Kept:
-    """Readers and writers of the schemas that were met: one each."""
+    """Readers and writers of the schemas that were met: one each.
 
-    def __init__(self) -> None:
+    Attributes:
+        many: messages of a schema after which it gets straight code.
+    """
+
+    def __init__(self, many: int) -> None:
+        self.many = many
         self._readers: dict[type[KubeSchema], MessageReader] = {}
         self._writers: dict[type[KubeSchema], MessageWriter] = {}
 
@@ -221,8 +206,8 @@ def _rebuilder(fields: Mapping[str, KubeField], zeros: Mapping[str, Callable[[],
     return rebuild_all
 
 
-def _unset_behind(schema: type[KubeSchema], tags: Mapping[int, _Member]) -> dict[int, bytes]:
-    """Return what may be skipped behind each member of a message (see `_Member.unset`), by the member's tag."""
+def _unset_behind(schema: type[KubeSchema], tags: Mapping[int, Member]) -> dict[int, bytes]:
+    """Return what may be skipped behind each member of a message (see `Member.unset`), by the member's tag."""
     fields = sorted((field for field in schema.declared().values() if field.number), key=attrgetter("number"))
     found: dict[int, bytes] = {}
     for index, field in enumerate(fields):
@@ -232,7 +217,7 @@ def _unset_behind(schema: type[KubeSchema], tags: Mapping[int, _Member]) -> dict
     return found
 
 
-def _while_unset(fields: Sequence[KubeField], tags: Mapping[int, _Member], place: int) -> Iterator[bytes]:
+def _while_unset(fields: Sequence[KubeField], tags: Mapping[int, Member], place: int) -> Iterator[bytes]:
     """Yield what Go writes for members that are not set, until one for which it would be more than a zero byte."""
     for field in fields:
         if field.ptr or isinstance(field, List | Map) or field.scalar == "bytes":
@@ -241,7 +226,7 @@ def _while_unset(fields: Sequence[KubeField], tags: Mapping[int, _Member], place
         member = tags.get(tag)
         if member is None or member.place < place:
             return
-        if not (member.drops or (field.scalar in _TIMES and not member.keeps)):
+        if not (member.drops or (field.scalar in TIMES and not member.keeps)):
             return
         yield varint(tag) + b"\0"
 
@@ -308,7 +293,7 @@ def _loop(find: _Find, required: Sequence[str], rebuild: _Rebuild) -> Reader:  #
     return read
 
 
-def _read_value(member: _Member, data: bytes, start: int, end: int) -> Any:
+def _read_value(member: Member, data: bytes, start: int, end: int) -> Any:
     """Read a message, bytes, or a scalar that is remembered; None is the zero value."""
     read, size = member.read, end - start
     if member.form is _SCALAR:
@@ -318,7 +303,7 @@ def _read_value(member: _Member, data: bytes, start: int, end: int) -> Any:
     return read.read(data, start, end)
 
 
-def _read_number(member: _Member, out: Object, data: bytes, at: int) -> int:
+def _read_number(member: Member, out: Object, data: bytes, at: int) -> int:
     """Read a number or boolean into its object, and return the offset after it."""
     form, _drops, _place, name, keeps, scalar, _unset = member
     value: Any = data[at]
@@ -326,7 +311,7 @@ def _read_number(member: _Member, out: Object, data: bytes, at: int) -> int:
         value, at = value != 0 if scalar == "bool" else value, at + 1
     else:
         value, at = read_number(scalar, data, at)
-    if form is _Form.NUMBERS:
+    if form is Form.NUMBERS:
         out.setdefault(name, []).append(value)
     elif value or keeps:
         out[name] = value

@@ -62,13 +62,37 @@ def read_numbers(data: bytes) -> Numbers:
     return fields
 
 
+def integer(fields: Numbers, number: int, name: str) -> int:
+    """Return a field that is an integer, 0 if it did not come; `name` is Go's.
+
+    Raises:
+        WireError: bytes came in its place.
+    """
+    value = fields.get(number, 0)
+    if value.__class__ is bytes:
+        raise WireError(f"proto: wrong wireType = {BYTES} for field {name}")
+    return int(value)
+
+
+def piece(fields: Numbers, number: int, name: str) -> bytes:
+    """Return a field that is bytes, none if it did not come; `name` is Go's.
+
+    Raises:
+        WireError: an integer came in its place.
+    """
+    value = fields.get(number, b"")
+    if value.__class__ is not bytes:
+        raise WireError(f"proto: wrong wireType = {VARINT} for field {name}")
+    return bytes(value)
+
+
 def text(data: bytes) -> str:
     """Read UTF-8, broken bytes replaced."""
     return data.decode("utf-8", "replace")
 
 
 def _quantity_text(data: bytes) -> str:
-    return text(read_numbers(data).get(1, b"")) or "0"
+    return text(piece(read_numbers(data), 1, "String_")) or "0"
 
 
 @lru_cache(maxsize=1024)
@@ -93,7 +117,7 @@ def _write_quantity(value: Any) -> bytes:
 @lru_cache(maxsize=1024)
 def _read_int_or_string(data: bytes) -> Any:
     fields = read_numbers(data)
-    return text(fields.get(3, b"")) if fields.get(1) else int32(fields.get(2, 0))
+    return text(piece(fields, 3, "StrVal")) if integer(fields, 1, "Type") else int32(integer(fields, 2, "IntVal"))
 
 
 def _write_int_or_string(value: Any) -> bytes:
@@ -107,10 +131,11 @@ def _moment(data: bytes) -> datetime | None:
     if not data:
         return None
     fields = read_numbers(data)
+    seconds, nanos = integer(fields, 1, "Seconds"), integer(fields, 2, "Nanos")
     try:
-        return _EPOCH + timedelta(seconds=fields.get(1, 0), microseconds=fields.get(2, 0) // 1000)
+        return _EPOCH + timedelta(seconds=seconds, microseconds=nanos // 1000)
     except OverflowError as error:
-        raise WireError(f"time out of range: {fields.get(1)} seconds") from error
+        raise WireError(f"time out of range: {seconds} seconds") from error
 
 
 @lru_cache(maxsize=1024)
@@ -137,7 +162,7 @@ def _write_time(value: str | None) -> bytes:
 
 @lru_cache(maxsize=1024)
 def _read_duration(data: bytes) -> Any:
-    return format_nanoseconds(read_numbers(data).get(1, 0))
+    return format_nanoseconds(integer(read_numbers(data), 1, "Duration"))
 
 
 def _write_duration(value: Any) -> bytes:
@@ -145,7 +170,7 @@ def _write_duration(value: Any) -> bytes:
 
 
 def _read_json(data: bytes) -> Any:
-    raw = read_numbers(data).get(1, b"")
+    raw = piece(read_numbers(data), 1, "Raw")
     if not raw:
         return None
     try:
