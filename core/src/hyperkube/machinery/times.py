@@ -95,13 +95,24 @@ def _why(text: str, layout: str) -> str:
     return f'parsing time "{text}": extra text: "{rest[zone.end() :]}"'
 
 
+class Duration(timedelta):
+    """A duration that knows how people read it: a table may have a place for it, filled in when the table is sent."""
+
+    def human(self) -> str:
+        """Return what stands for it in a text, as `human_duration` returns it."""
+        return _human(_whole(self))
+
+
 def human_duration(seconds: float | timedelta) -> str:
     """Return a duration in two or three significant figures: ``45s``, ``3m20s``, ``5d3h``, ``2y35d``.
 
     Two seconds of clock difference into the past are taken as now; more is ``<invalid>``.
     Source: kubernetes apimachinery ``pkg/util/duration/duration.go``.
     """
-    total = _whole(seconds)
+    return seconds.human() if isinstance(seconds, Duration) else _human(_whole(seconds))
+
+
+def _human(total: int) -> str:
     if total < 0:
         return "<invalid>" if total < -1 else "0s"
     if total < 2 * _MINUTE:

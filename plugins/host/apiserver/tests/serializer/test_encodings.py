@@ -8,7 +8,8 @@ from datetime import UTC, datetime, timedelta
 import orjson
 import pytest
 from hyperkube_host.apiserver.resources.served import ServedResource
-from hyperkube_host.apiserver.serializer.encodings import Encodings, ObjectEncoder, ObservedNow, until_change
+from hyperkube_host.apiserver.serializer.encodings import Encodings, ObjectEncoder
+from hyperkube_host.apiserver.serializer.kept_rows import ObservedNow, until_change
 from hyperkube_lib.protobuf import Protobuf
 from hyperkube_lib.protobuf.wire import delimited
 from hyperkube_lib.watch_cache.cached_object import CachedObject
@@ -99,25 +100,62 @@ def test_encodings_of_objects_that_are_gone_leave_the_account():
     assert encodings.size <= 10
 
 
-def test_a_row_is_made_again_when_its_age_reads_differently():
+def counted(cells):
+    """Return a resource whose rows have these cells, and the times at which a row was made."""
     seen = []
 
-    def cells(obj, now):
+    def counting(obj, now):
         seen.append(now)
-        return [obj["metadata"]["name"], human_duration(now - parse_time(obj["metadata"]["creationTimestamp"]))]
+        return cells(now, parse_time(obj["metadata"]["creationTimestamp"]))
 
-    encoder, resource, obj = ObjectEncoder(Protobuf()), served(cells), cached(created=NOW - timedelta(hours=1))
+    return served(counting), seen
 
-    def age(now):
-        return orjson.loads(encoder.row(resource, obj, now, include="None", version="v1"))["cells"][1]
 
-    assert [age(NOW + timedelta(seconds=second)) for second in (0, 30, 59.9)] == ["60m", "60m", "60m"]
+def cells_at(encoder, resource, obj, now):
+    return orjson.loads(encoder.row(resource, obj, now, include="None", version="v1"))["cells"]
+
+
+def test_a_row_is_made_once_while_its_ages_go_on():
+    resource, seen = counted(
+        lambda now, then: ["x", human_duration(now - then), f"1 ({human_duration(now - then)} ago)"]
+    )
+    encoder, obj = ObjectEncoder(Protobuf()), cached(created=NOW - timedelta(minutes=3))
+
+    shown = [cells_at(encoder, resource, obj, NOW + timedelta(seconds=second)) for second in (0, 1.5, 60)]
+
+    assert shown == [["x", "3m", "1 (3m ago)"], ["x", "3m1s", "1 (3m1s ago)"], ["x", "4m", "1 (4m ago)"]]
     assert len(seen) == 1
-    assert age(NOW + timedelta(seconds=60)) == "61m"
+
+
+def test_a_row_is_made_again_when_something_else_that_comes_of_an_age_may_change():
+    resource, seen = counted(lambda now, then: [int((now - then).total_seconds()) // 60])
+    encoder, obj = ObjectEncoder(Protobuf()), cached(created=NOW - timedelta(hours=1))
+
+    assert [cells_at(encoder, resource, obj, NOW + timedelta(seconds=second)) for second in (0, 30, 59.9)] == [[60]] * 3
+    assert len(seen) == 1
+    assert cells_at(encoder, resource, obj, NOW + timedelta(seconds=60)) == [61]
     assert len(seen) == 2
 
 
-@pytest.mark.parametrize("compare", [lambda now, then: now > then, lambda now, then: then <= now])
+@pytest.mark.parametrize("text", ["\ue0000\ue000", "\ue0007\ue000"], ids=["a place that is taken", "one that is not"])
+def test_a_text_that_looks_like_the_place_of_an_age_stays_as_it_is(text):
+    resource, _ = counted(lambda now, then: [text, human_duration(now - then)])
+
+    shown = cells_at(ObjectEncoder(Protobuf()), resource, cached(created=NOW - timedelta(hours=9)), NOW)
+
+    assert shown == [text, "9h"]
+
+
+@pytest.mark.parametrize(
+    "compare",
+    [
+        lambda now, then: now > then,
+        lambda now, then: then <= now,
+        lambda now, then: now - then > timedelta(days=1),
+        lambda now, then: str(now - then) == "90 days, 0:00:00",
+    ],
+    ids=["now", "then", "age", "text"],
+)
 def test_a_row_that_compares_times_is_made_each_time(compare):
     seen = []
 
@@ -158,6 +196,8 @@ def test_a_present_behaves_as_a_time():
 
     assert now == NOW
     assert now - (NOW - timedelta(minutes=20, seconds=5)) == timedelta(minutes=20, seconds=5)
+    assert now.change == timedelta.max
+    assert (now - (NOW - timedelta(minutes=20, seconds=5))).total_seconds() == 1205
     assert now.change == timedelta(seconds=55)
     assert NOW - now == timedelta(0)
     assert now.change == timedelta(0)

@@ -42,8 +42,7 @@ def paths(name: str, pattern: str) -> tuple[str, ...]:
     """
     found = installed(name)
     record = (found.read_text("RECORD") if found is not None else "") or ""
-    rows = (line.partition(",")[0] for line in record.splitlines())
-    return tuple(path for path in rows if re.fullmatch(pattern, path))
+    return tuple(row[0].removesuffix(",") for row in re.finditer(rf"^(?:{pattern}),", record, re.MULTILINE))
 
 
 def snake(name: str) -> str:

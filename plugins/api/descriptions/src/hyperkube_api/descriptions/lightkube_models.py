@@ -21,7 +21,7 @@ from hyperkube_api.descriptions.wrapped import joined
 from hyperkube.hookspecs.descriptions import TypeDescription
 
 DISTRIBUTION = "lightkube-models"
-_CLASS = re.compile(r'^class (\w+)\(DictMixin\):\n    r"""(.*?)"""\n(.*?)(?=^@dataclass|\Z)', re.DOTALL | re.MULTILINE)
+_CLASS = re.compile(r'class \w+\(DictMixin\):\n    r"""(.*?)"""\n(.*?)(?=^@dataclass|\Z)', re.DOTALL | re.MULTILINE)
 _FIELDS = "\n\n      **parameters**\n"
 _FIELD = re.compile(r"      \* \*\*(\w+)\*\* ``.*?`` - (.*)")
 _RENAMED = re.compile(r"""^    (\w+): .*metadata=\{"json": "([^"]+)"\}""", re.MULTILINE)
@@ -41,10 +41,9 @@ def describe(names: Collection[str]) -> dict[str, TypeDescription]:
         wanted[module][kind] = name
     found = {}
     for module, kinds in wanted.items():
-        for kind, docstring, body in _classes(module):
-            if kind in kinds:
-                flat = kubernetes_client.fields(kinds[kind])
-                found[kinds[kind]] = _parse(docstring, dict(_RENAMED.findall(body)), flat)
+        for kind, docstring, body in _classes(module, kinds):
+            flat = kubernetes_client.fields(kinds[kind])
+            found[kinds[kind]] = _parse(docstring, dict(_RENAMED.findall(body)), flat)
     return found
 
 
@@ -54,11 +53,13 @@ def _home(name: str) -> tuple[str, str]:
     return (f"{group}_{version}" if version.startswith("v") and version != "version" else version), kind
 
 
-def _classes(module: str) -> Iterable[tuple[str, str, str]]:
-    """Yield name, docstring and body of each class of a module; of none where there is no such module."""
+def _classes(module: str, kinds: Iterable[str]) -> Iterable[tuple[str, str, str]]:
+    """Yield name, docstring and body of those classes that a module has; of none where there is no such module."""
     text = library.text(DISTRIBUTION, f"lightkube/models/{module}.py")
-    for match in _CLASS.finditer(text):
-        yield match[1], match[2], match[3]
+    for kind in kinds:
+        match = _CLASS.match(text, text.find(f"\nclass {kind}(DictMixin):") + 1)
+        if match:
+            yield kind, match[1], match[2]
 
 
 def _parse(docstring: str, renamed: Mapping[str, str], flat: Mapping[str, str]) -> TypeDescription:

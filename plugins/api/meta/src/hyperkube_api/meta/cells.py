@@ -23,7 +23,7 @@ def since(text: str | None, now: datetime) -> str:
     if not text:
         return UNKNOWN
     moment = parse_micro_time(text) if "." in text else parse_time(text)
-    return human_duration((now - moment).total_seconds())
+    return human_duration(now - moment)
 
 
 def name(obj: Object) -> str:

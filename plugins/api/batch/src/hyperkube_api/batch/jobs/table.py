@@ -41,7 +41,7 @@ def _duration(obj: Object, now: datetime) -> str:
     if not status.get("startTime"):
         return ""
     end = parse_time(status["completionTime"]) if status.get("completionTime") else now
-    return human_duration((end - parse_time(status["startTime"])).total_seconds())
+    return human_duration(end - parse_time(status["startTime"]))
 
 
 def _status(obj: Object) -> str:

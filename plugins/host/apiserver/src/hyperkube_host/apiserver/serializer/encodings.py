@@ -11,11 +11,12 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Hashable
-from datetime import datetime, timedelta
-from typing import Any, NamedTuple, TypeVar
+from datetime import datetime
+from typing import Any, TypeVar
 
 import orjson
 from hyperkube_host.apiserver.resources.served import ServedResource
+from hyperkube_host.apiserver.serializer.kept_rows import KeptRow, ObservedNow
 from hyperkube_host.apiserver.serializer.tables import cells_of, conditions_of, partial
 from hyperkube_lib.protobuf import Protobuf
 from hyperkube_lib.protobuf.wire import delimited
@@ -59,7 +60,7 @@ class Encodings:
                 cached.encodings = {}
             is_known = key in cached.encodings
             cached.encodings[key] = encoding
-            if is_known:  # a row whose ages have changed is about as long as before
+            if is_known:  # a row that is made anew is about as long as before
                 return encoding
             self._oldest.append((weakref.ref(cached), key, size))
             self._size += size
@@ -69,55 +70,6 @@ class Encodings:
                 if (owner := reference()) is not None and owner.encodings is not None:
                     owner.encodings.pop(old, None)
         return encoding
-
-
-class _Row(NamedTuple):
-    """The cells and conditions of an object as JSON, and until when they are so: ages change."""
-
-    json: bytes
-    until: datetime
-
-
-class ObservedNow(datetime):
-    """A present that notes when a duration up to it will read differently, for all durations taken from it."""
-
-    change: timedelta
-
-    @classmethod
-    def of(cls, now: datetime) -> ObservedNow:
-        """Return a present at which no duration was taken yet."""
-        observed = cls(
-            now.year, now.month, now.day, now.hour, now.minute, now.second, now.microsecond, now.tzinfo, fold=now.fold
-        )
-        observed.change = timedelta.max
-        return observed
-
-    def __sub__(self, other: Any) -> Any:
-        passed = super().__sub__(other)
-        if isinstance(passed, timedelta):
-            self.change = min(self.change, until_change(passed))
-        return passed
-
-    def _compared(self, _other: object) -> Any:
-        # A cell that depends on a comparison may change at any time.
-        self.change = timedelta(0)
-        return NotImplemented
-
-    __lt__ = __le__ = __gt__ = __ge__ = _compared
-    __rsub__ = _compared
-
-
-_STEPS = ((600, 1), (8 * 3600, 60), (8 * 86400, 3600), (float("inf"), 86400))
-"""Up to which age in seconds `human_duration` changes how often; at some ages it does more rarely."""
-
-
-def until_change(age: timedelta) -> timedelta:
-    """Return how long the text of an age stays as it is, at least."""
-    seconds = age.total_seconds()
-    if seconds < 0:
-        return timedelta(0)
-    step = next(step for limit, step in _STEPS if seconds < limit)
-    return timedelta(seconds=step - seconds % step)
 
 
 class ObjectEncoder:
@@ -161,7 +113,7 @@ class ObjectEncoder:
 
     def row(self, served: ServedResource, cached: CachedObject, now: datetime, *, include: str, version: str) -> bytes:
         """Return an object's row of a table; `include` as in `tables.row`."""
-        found: _Row | None = self._encodings.find(cached, (served, "row"))
+        found: KeptRow | None = self._encodings.find(cached, (served, "row"))
         if found is None or found.until <= now:
             found = self._row(served, cached, now)
         if include == "None":
@@ -170,17 +122,16 @@ class ObjectEncoder:
             shown = served.body(cached)
         else:
             shown = self.partial(served, cached, version)
-        return b'%s,"object":%s}' % (found.json, shown)
+        return b'%s,"object":%s}' % (found.at(now), shown)
 
-    def _row(self, served: ServedResource, cached: CachedObject, now: datetime) -> _Row:
+    def _row(self, served: ServedResource, cached: CachedObject, now: datetime) -> KeptRow:
         obj, observed = served.parsed(cached), ObservedNow.of(now)
-        row: Object = {"cells": cells_of(served, obj, observed), **conditions_of(served, obj)}
-        try:
-            until = now + observed.change
-        except OverflowError:
-            until = datetime.max.replace(tzinfo=now.tzinfo)
-        json = orjson.dumps(row)[:-1]
-        return self._encodings.keep(cached, (served, "row"), _Row(json, until), len(json))
+        cells = cells_of(served, obj, observed)
+        row = KeptRow.of(orjson.dumps({"cells": cells, **conditions_of(served, obj)})[:-1], observed)
+        if row is None:  # the object's own texts look like a place for an age
+            plain = {"cells": cells_of(served, obj, now), **conditions_of(served, obj)}
+            return KeptRow((orjson.dumps(plain)[:-1],), (), now)
+        return self._encodings.keep(cached, (served, "row"), row, sum(map(len, row.texts)))
 
     def keep(self, cached: CachedObject, key: Hashable, encoding: bytes) -> bytes:
         """Keep another encoding with its object, likewise; return it."""
