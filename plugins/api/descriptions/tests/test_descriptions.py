@@ -123,9 +123,9 @@ def test_with_lightkube_models_alone_types_are_described_and_nothing_else(monkey
 @needs_schemas
 def test_the_newest_words_are_taken_with_the_exact_white_space(monkeypatch):
     spec = "io.k8s.api.core.v1.PodSpec"
-    exact = kubernetes_validate.describe([spec], kubernetes_validate.definitions())[spec]
+    exact = kubernetes_validate.Definitions().describe([spec])[spec]
     older = replace(exact, text="Something older.", fields={**exact.fields, "nodeName": exact.fields["nodeName"] + "!"})
-    monkeypatch.setattr(kubernetes_validate, "describe", lambda names, known: {spec: older})
+    monkeypatch.setattr(kubernetes_validate.Definitions, "describe", lambda known, names: {spec: older})
 
     found = ClientLibraries().types([spec])[spec]
 
@@ -138,7 +138,19 @@ def test_the_newest_words_are_taken_with_the_exact_white_space(monkeypatch):
 def test_a_type_that_only_the_exact_library_has_is_described():
     time = "io.k8s.apimachinery.pkg.apis.meta.v1.Time"
 
-    assert ClientLibraries().types([time])[time].text == kubernetes_validate.definitions()[time]["description"]
+    exact = kubernetes_validate.Definitions().describe([time])[time]
+    assert ClientLibraries().types([time])[time].text == exact.text
+
+
+@needs_schemas
+def test_the_same_is_said_of_few_types_as_of_many():
+    few = [POD, "io.k8s.api.core.v1.PodSpec", "io.k8s.api.core.v1.PodStatus", "io.k8s.api.core.v1.NoSuchType"]
+    many = [*few, *(f"io.k8s.api.apps.v1.{number}" for number in range(kubernetes_validate.FEW))]
+
+    one_by_one, parsed = (kubernetes_validate.Definitions().describe(names) for names in (few, many))
+
+    assert one_by_one == parsed
+    assert len(parsed) == 3
 
 
 @needs_values

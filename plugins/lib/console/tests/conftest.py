@@ -37,13 +37,14 @@ def discovery(*rows):
     }
 
 
-def table(columns, *rows):
+def table(columns, *rows, namespace="", more=""):
+    """Return a table whose rows say their namespace, where one is given; `more` says that there are others."""
     definitions = [{"name": name, "priority": 0, "format": "name" if name == "Name" else ""} for name in columns]
     return {
         "kind": "Table",
-        "metadata": {"resourceVersion": "7"},
+        "metadata": {"resourceVersion": "7", "continue": more},
         "columnDefinitions": definitions,
-        "rows": [{"cells": list(row)} for row in rows],
+        "rows": [{"cells": list(row), "object": {"metadata": {"namespace": namespace}}} for row in rows],
     }
 
 
@@ -107,9 +108,9 @@ class Browser:
         """Have the API server answer raw requests."""
         self.twin.answer(method, path, lambda _body: answer(body, status))
 
-    def prints(self, path, columns, *rows):
+    def prints(self, path, columns, *rows, **more):
         """Have the API server print a table."""
-        self.says(path, table(columns, *rows))
+        self.says(path, table(columns, *rows, **more))
 
     def get(self, path, **more):
         return self.client.get(path, **more)

@@ -69,10 +69,15 @@ def test_no_page_has_anything_inline(browser):
         assert " onclick" not in text
 
 
-def test_a_list_is_the_servers_table(browser):
+@pytest.mark.parametrize("many", [False, True], ids=["few objects", "many objects"])
+def test_a_list_is_the_servers_table(browser, many):
     browser.twin.seed(NAMESPACES, DEMO)
-    rows = [["web-0", "1/1", "Running"], ["bad-0", "0/1", "CrashLoopBackOff"]]
-    browser.prints("/api/v1/namespaces/demo/pods", ["Name", "Ready", "Status"], *rows)
+    columns, rows = ["Name", "Ready", "Status"], [["web-0", "1/1", "Running"], ["bad-0", "0/1", "CrashLoopBackOff"]]
+    if many:
+        browser.prints("/api/v1/pods", columns, rows[0], namespace="demo", more="token")
+        browser.prints("/api/v1/namespaces/demo/pods", columns, *rows)
+    else:
+        browser.prints("/api/v1/pods", columns, *rows, namespace="demo")
 
     text = browser.get("/list/core/v1/pods?q=bad").text
 

@@ -58,7 +58,7 @@ def _enumerations(path: str) -> list[tuple[str, Meanings]]:
 def _shared() -> Mapping[frozenset[str], Meanings]:
     """Return what is said of sets of values, for those of which all fields say the same; some ten kilobytes."""
     found: defaultdict[frozenset[str], list[Meanings]] = defaultdict(list)
-    for path in library.paths(DISTRIBUTION, rf"{_ROOT}io_k8s_\w+\.py"):
+    for path in library.matching(DISTRIBUTION, _ROOT, "io_k8s_*.py"):
         for _, said in _enumerations(path):
             if said not in found[frozenset(said)]:
                 found[frozenset(said)].append(said)

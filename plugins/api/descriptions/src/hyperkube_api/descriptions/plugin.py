@@ -11,8 +11,9 @@ from hyperkube.hookspecs import hookimpl
 from hyperkube.plugin import Plugin
 
 if TYPE_CHECKING:
+    from hyperkube_api.descriptions.kubernetes_validate import Definitions
+
     from hyperkube.hookspecs.descriptions import Descriptions, Meanings, TypeDescription
-    from hyperkube.machinery.objects import Object
 
 
 class DescriptionsApi(Plugin):
@@ -45,16 +46,16 @@ class ClientLibraries:
         return ", ".join(f"{each.DISTRIBUTION} {library.version(each.DISTRIBUTION) or 'none'}" for each in modules)
 
     @cached_property
-    def _exact(self) -> Mapping[str, Object]:
-        from hyperkube_api.descriptions import kubernetes_validate
+    def _exact(self) -> Definitions:
+        from hyperkube_api.descriptions.kubernetes_validate import Definitions
 
-        return kubernetes_validate.definitions()
+        return Definitions()
 
     def types(self, names: Collection[str]) -> Mapping[str, TypeDescription]:
         """Return what is known of definitions: the newest library's words, with the white space of the exact one."""
-        from hyperkube_api.descriptions import kubeflow_trainer, kubernetes_validate, lightkube_models
+        from hyperkube_api.descriptions import kubeflow_trainer, lightkube_models
 
-        exact = kubernetes_validate.describe(names, self._exact)
+        exact = self._exact.describe(names)
         found = exact | {
             name: _spaced(worded, exact.get(name)) for name, worded in lightkube_models.describe(names).items()
         }

@@ -27,6 +27,8 @@ SELF_REVIEW = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 PUBLIC = frozenset(("sign_in", "take_token", "welcome"))
 """Endpoints for those who have not signed in."""
 _MOST_BODY = 4 << 20
+_FIRST_PAGE = ("base.html", "macros.html", "overview.html")
+"""Templates that are compiled at once: a browser that has signed in asks for them next."""
 _FOLDER = Path(__file__).parent
 
 
@@ -52,6 +54,8 @@ def build_app(console: here.SignIn, clock: Clock) -> flask.Flask:
     app.add_url_rule("/sign-in", "take_token", _take_token, methods=["POST"])
     app.add_url_rule("/welcome", "welcome", lambda: here.page("welcome.html"))
     app.add_url_rule("/sign-out", "sign_out", _sign_out, methods=["POST"])
+    for name in _FIRST_PAGE:
+        app.jinja_env.get_template(name)
     for module in (access, nodes, objects, overview, pod, simulation, tables, timeline, writes):
         module.register(app)
     return app
