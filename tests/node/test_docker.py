@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from autoscaled_load import SYNC_FLAG, check_autoscaling
 from hyperkube_lib.cri import CriClient
 from hyperkube_runtime.docker.docker_engine import DockerEngine
 from hyperkube_runtime.docker.runtime import DockerRuntime
@@ -92,7 +93,7 @@ class OneMachine:
 @pytest.fixture(scope="module")
 def machine(node):
     kubelet_flags = [f"--kubelet-arg={flag}" for flag in RUNTIME_FLAGS]
-    machine = OneMachine(node, "/var/lib/hyperkube", "--container-runtime=docker", *kubelet_flags)
+    machine = OneMachine(node, "/var/lib/hyperkube", "--container-runtime=docker", SYNC_FLAG, *kubelet_flags)
     machine.kubectl("apply", "-f", "-", stdin=OBJECTS.read_text())
     yield machine
     machine.up.stop()
@@ -220,6 +221,10 @@ def test_too_much_memory_is_an_oom_kill(machine):
     state = eventually(lambda: machine.container("hungry").get("state", {}).get("terminated"), 60)
 
     assert (state["reason"], state["exitCode"]) == ("OOMKilled", 137)
+
+
+def test_an_autoscaler_follows_the_load_that_top_shows(machine):
+    check_autoscaling(machine.kubectl)
 
 
 def test_a_failed_pull_says_why(machine):

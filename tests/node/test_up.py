@@ -6,12 +6,15 @@ import json
 import sys
 from pathlib import Path
 
+import pytest
+from autoscaled_load import SYNC_FLAG, check_autoscaling
 from remote_runtime import needs_remote
 
 from hyperkube.testing.waiting import eventually
 
 HYPERKUBE = Path(sys.executable).with_name("hyperkube")
 FOLDER = "/var/lib/hyperkube"
+ENVIRONMENT = {"KUBECONFIG": f"{FOLDER}/admin.kubeconfig"}
 
 
 ASKER = {"matchLabels": {"app": "asker"}}
@@ -38,11 +41,13 @@ def policy(ingress):
     return {"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": meta, "spec": spec}
 
 
-def test_up_runs_containers(hyperkube_lab):
+@pytest.fixture(scope="module")
+def node(hyperkube_lab):
+    """The machine, its cluster running."""
     needs_remote()
     node = hyperkube_lab.node("one")
     up = node.start(
-        HYPERKUBE, "up", "--container-runtime=remote", f"--data-dir={FOLDER}",
+        HYPERKUBE, "up", "--container-runtime=remote", f"--data-dir={FOLDER}", SYNC_FLAG,
         "--kubelet-arg=eviction-hard=nodefs.available<1%", "--proxy-arg=proxy-mode=nftables",
         "--addons=snapshot-crds,csi-host-path,dns,metrics-server,network-policy",
     )  # fmt: skip
@@ -52,7 +57,20 @@ def test_up_runs_containers(hyperkube_lab):
         return "Local Kubernetes cluster is running" in up.output()
 
     eventually(running, 60, why=up.output())
-    env = {"KUBECONFIG": f"{FOLDER}/admin.kubeconfig"}
+    yield node
+    up.stop()
+    node.containerd.stop()
+
+
+def test_an_autoscaler_follows_the_load_that_top_shows(node):
+    def kubectl(*words, check=True, stdin=""):
+        return node.run("kubectl", *words, env=ENVIRONMENT, check=check, stdin=stdin)
+
+    check_autoscaling(kubectl)
+
+
+def test_up_runs_containers(node):
+    env = ENVIRONMENT
 
     def kubectl(*words):
         return node.run("kubectl", *words, env=env).stdout
@@ -95,5 +113,3 @@ def test_up_runs_containers(hyperkube_lab):
     eventually(lambda: not fetches(), why="a policy without rules isolates")
     node.run("kubectl", "apply", "-f", "-", env=env, stdin=json.dumps(policy([{"from": [{"podSelector": ASKER}]}])))
     eventually(fetches, why="a policy allows the asker")
-    up.stop()
-    node.containerd.stop()
