@@ -138,6 +138,51 @@ def test_a_flag_counts_more(tmp_path):
     assert options(tmp_path, HEAD + "maxPods: 7", max_pods=9).node.max_pods == 9
 
 
+def test_files_of_a_folder_are_merged_by_name(tmp_path):
+    folder = tmp_path / "drop-ins"
+    (folder / "20-more").mkdir(parents=True)
+    (folder / "10-first.conf").write_text(HEAD + "maxPods: 8\nclusterDomain: first\nresolvConf: /dev/null\n")
+    (folder / "20-more" / "30.conf").write_text(HEAD + "clusterDNS: [10.0.0.9]\nresolvConf: null\n")
+    (folder / "90-last.conf").write_text(HEAD + "authentication: {anonymous: {enabled: true}}\nmaxPods: 9\n")
+    (folder / "95-unread.yaml").write_text("maxPods: 10\n")
+    base = "maxPods: 7\nclusterDNS: [10.0.0.10, 10.0.0.11]\nauthentication: {webhook: {enabled: false}}\n"
+
+    found = options(tmp_path, HEAD + base, config_dir=str(folder))
+
+    assert (found.node.max_pods, found.pods.cluster_domain, found.pods.cluster_dns) == (9, "first", ("10.0.0.9",))
+    assert (found.server.anonymous, found.server.token_webhook) == (True, False)
+    assert str(found.pods.resolv_conf) == "/etc/resolv.conf"
+
+
+def test_a_folder_needs_no_file_beside_it(tmp_path):
+    (tmp_path / "one.conf").write_text(HEAD + "maxPods: 8\n")
+    values = {"config-dir": str(tmp_path), "container-runtime": "hollow"}
+
+    assert options_of(FlagValues.of(COMMAND.all_flags(), values)).node.max_pods == 8
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (HEAD + "maxPods: many", "invalid argument 'many' for --config: maxPods"),
+        ("maxPods: 7", "--config-dir: '.*a.conf' is no KubeletConfiguration of"),
+        ("kind: [", "--config-dir: cannot read '.*a.conf'"),
+    ],
+)
+def test_a_bad_file_of_the_folder_is_one_line(tmp_path, text, says):
+    folder = tmp_path / "drop-ins"
+    folder.mkdir()
+    (folder / "a.conf").write_text(text)
+
+    with pytest.raises(UsageError, match=says):
+        options(tmp_path, HEAD, config_dir=str(folder))
+
+
+def test_a_folder_that_is_not_there_is_one_line(tmp_path):
+    with pytest.raises(UsageError, match=r"--config-dir: cannot read '.*none'"):
+        options(tmp_path, HEAD, config_dir=str(tmp_path / "none"))
+
+
 def test_fields_without_effect_are_named(tmp_path, caplog):
     options(tmp_path, HEAD + UNREAD)
 

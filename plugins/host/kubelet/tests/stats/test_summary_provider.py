@@ -4,6 +4,7 @@ import os
 from functools import partial
 
 import pytest
+from hyperkube_host.kubelet.cm.interface import CgroupUse
 from hyperkube_host.kubelet.directories import KubeletDirectories
 from hyperkube_host.kubelet.eviction.usage import observations_of
 from hyperkube_host.kubelet.metrics.cadvisor_metrics import cadvisor_metrics
@@ -189,6 +190,20 @@ def test_the_node_is_measured(provider):
     assert {"memory.available", "allocatableMemory.available", "nodefs.available", "imagefs.available",
             "containerfs.available", "pid.available"} <= set(observations_of(summary))  # fmt: skip
     assert provider.node_summary()["pods"] == []
+
+
+def test_what_the_system_uses_is_told_by_name(runtime, clock, directories):
+    use = {"kubelet": CgroupUse(cpu=3 * SECOND, memory=9000, working_set=8000)}
+    provider = SummaryProvider(runtime, clock, "n", directories, list, system_use=lambda: use)
+    provider.summary()
+    clock.advance(2)
+    use["kubelet"] = CgroupUse(cpu=4 * SECOND, memory=9000, working_set=8000)
+
+    (row,) = provider.summary()["node"]["systemContainers"]
+
+    assert row["name"] == "kubelet"
+    assert (row["cpu"]["usageCoreNanoSeconds"], row["cpu"]["usageNanoCores"]) == (4 * SECOND, SECOND // 2)
+    assert (row["memory"]["usageBytes"], row["memory"]["workingSetBytes"]) == (9000, 8000)
 
 
 def test_waiting_is_no_use_of_cpu(tmp_path):

@@ -9,7 +9,6 @@ _CADVISOR = "no effect: usage is read from the runtime and the cgroups"
 _STORAGE_DRIVER = "no effect: there is no database of usage"
 
 ACCEPTED = unbuilt(
-    Flag("config-dir", STRING, "", "no effect: there are no drop-in files beside --config"),
     Flag("event-qps", INT, 50, "no effect: what is told too often about one object is cut short"),
     Flag("event-burst", INT, 100, "no effect: what is told too often about one object is cut short"),
     Flag("kernel-memcg-notification", BOOL, False, "no effect: memory is looked at every ten seconds"),

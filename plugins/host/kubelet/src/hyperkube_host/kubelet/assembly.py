@@ -176,7 +176,7 @@ def _foundation(
     pleg = GenericPleg(runtime, clock, queue.sync_pod, pods.observed, evented=evented)
     directories, volumes = KubeletDirectories(options.pods.root, pod_logs_dir(options.values)), ActualStateOfWorld()
     managers = build_node_managers(
-        options, runtime, clock, recorder, directories, pods, queue, volumes, container_manager.pods_memory_limit
+        options, runtime, clock, recorder, directories, pods, queue, volumes, container_manager
     )
     state = RuntimeState(runtime, plugins.network, clock, pleg.unhealthy, managers.shutdown.problem)
     status = NodeStatus(

@@ -41,10 +41,11 @@ def options_of(values: FlagValues) -> KubeletOptions:
     """
     from hyperkube_lib.component_base.feature_gates import check_gates
 
-    if is_configuration(values["config"]):
+    path, folder = values["config"] if is_configuration(values["config"]) else "", values["config-dir"]
+    if path or folder:
         from hyperkube_host.kubelet.config.configuration_file import with_configuration
 
-        values = with_configuration(values["config"], COMMAND.all_flags(), values)
+        values = with_configuration(path, folder, COMMAND.all_flags(), values)
         check_gates(values["feature-gates"], COMMAND.all_flags())
     return KubeletOptions.of(values, flagz=typed(COMMAND.all_flags(), values))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hyperkube.plugin.flags import BOOL, DURATION, FLOAT, INT, LIST, MAP, STRING, Flag, section, unbuilt
+from hyperkube.plugin.flags import BOOL, DURATION, FLOAT, INT, LIST, MAP, STRING, Flag, section
 
 FLAGS = section(
     "Resources",
@@ -36,9 +36,13 @@ FLAGS = section(
     Flag("memory-swap-behavior", STRING, "", "NoSwap or LimitedSwap (memorySwap.swapBehavior)"),
     Flag("fail-cgroupv1", BOOL, False, "do not start on a machine with cgroups of version 1"),
     Flag("memory-throttling-factor", FLOAT, 0.9, "where between request and limit memory is throttled (MemoryQoS)"),
-    *unbuilt(
-        Flag("runtime-cgroups", STRING, "", "the runtime's cgroup"),
-        Flag("kubelet-cgroups", STRING, "", "the kubelet's cgroup", aliases=("resource-container",)),
-        Flag("system-cgroups", STRING, "", "cgroup of other processes", aliases=("system-container",)),
+    Flag("runtime-cgroups", STRING, "", "cgroup of the runtime, for /stats/summary"),
+    Flag("kubelet-cgroups", STRING, "", "cgroup that the kubelet makes and moves to", aliases=("resource-container",)),
+    Flag(
+        "system-cgroups",
+        STRING,
+        "",
+        "cgroup that processes in no other are moved to, but for those of the kernel; needs --cgroup-root",
+        aliases=("system-container",),
     ),
 )

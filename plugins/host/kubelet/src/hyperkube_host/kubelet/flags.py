@@ -84,6 +84,7 @@ FLAGS = (
         "Pods",
         Flag("pod-manifest-path", STRING, "", "file or folder with static pods"),
         Flag("config", STRING, "", "static pods (1.0), or a KubeletConfiguration file"),
+        Flag("config-dir", STRING, "", "folder whose *.conf files are merged into that configuration by name"),
         Flag("manifest-url", STRING, "", "address to read static pods from"),
         Flag("manifest-url-header", STRING, "", "one key:value header for it"),
         Flag("file-check-frequency", DURATION, "20s", "how often the manifest folder is read"),

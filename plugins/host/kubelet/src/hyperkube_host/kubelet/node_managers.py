@@ -6,9 +6,10 @@ Source: kubernetes ``pkg/kubelet/kubelet.go`` (initializeModules, StartGarbageCo
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from functools import partial
 
+from hyperkube_host.kubelet.cm.interface import ContainerManager
 from hyperkube_host.kubelet.container.pod_status import get_pod_statuses
 from hyperkube_host.kubelet.directories import KubeletDirectories
 from hyperkube_host.kubelet.events import KubeletEventRecorder
@@ -82,13 +83,20 @@ def build_node_managers(
     pods: PodManager,
     queue: SyncQueue,
     volumes: ActualStateOfWorld,
-    pods_memory_limit: Callable[[], int],
+    container_manager: ContainerManager,
 ) -> NodeManagers:
     """Build them; nothing runs yet."""
     node = options.node
     all_pods = lambda: [entry.pod for entry in pods.entries()]  # noqa: E731  passed on, and nothing else
     summary = SummaryProvider(
-        runtime, clock, node.name, directories, all_pods, pods_memory_limit, partial(usage_row, volumes)
+        runtime,
+        clock,
+        node.name,
+        directories,
+        all_pods,
+        container_manager.pods_memory_limit,
+        partial(usage_row, volumes),
+        container_manager.system_use,
     )
     pulls = build_pull_manager(options.images, options.pods.root, runtime, clock)
     images = ImageGCManager(

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from hyperkube_host.kubelet.cm.cgroup_manager import CgroupManager, cgroup_mounts
-from hyperkube_host.kubelet.cm.cgroup_name import NODE_ALLOCATABLE, SYSTEMD, new_cgroup_name
+from hyperkube_host.kubelet.cm.cgroup_name import CGROUPFS, NODE_ALLOCATABLE, SYSTEMD, new_cgroup_name
 from hyperkube_host.kubelet.cm.cgroup_v1 import CgroupV1Manager
 from hyperkube_host.kubelet.cm.cgroup_v2 import CgroupV2Manager
 from hyperkube_host.kubelet.cm.container_manager import Cgroups, LinuxContainerManager
@@ -44,6 +44,7 @@ from hyperkube_host.kubelet.cm.options import ContainerManagerOptions
 from hyperkube_host.kubelet.cm.pod_container_manager import PodCgroups, PodCgroupSettings
 from hyperkube_host.kubelet.cm.qos_container_manager import QosCgroups
 from hyperkube_host.kubelet.cm.swap import SwapSettings, check_swap, swap_resources, swap_space
+from hyperkube_host.kubelet.cm.system_cgroups import SystemCgroups
 from hyperkube_host.kubelet.cm.systemd import slices_of_this_machine
 from hyperkube_host.kubelet.cm.topologymanager.hints import discover_numa
 from hyperkube_host.kubelet.cm.topologymanager.topology_manager import TopologyManager
@@ -159,6 +160,7 @@ def build_container_manager(
     return LinuxContainerManager(
         pods=pods,
         cgroups=cgroups,
+        system=SystemCgroups(cgroup_manager(options, CGROUPFS, clock), options.system_cgroups),
         allocatable_config=options.allocatable,
         cpus=cpus,
         memory=memory,

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Protocol
 
 from hyperkube_host.kubelet.cm.cgroup_name import CgroupName, show_cgroup_name
-from hyperkube_host.kubelet.cm.interface import ContainerManagerFailed
+from hyperkube_host.kubelet.cm.interface import CgroupUse, ContainerManagerFailed
 from hyperkube_host.kubelet.qos.resource_config import ResourceConfig
 
 from hyperkube.machinery.clock import Clock
@@ -57,6 +57,19 @@ class CgroupManager(Protocol):
 
     def pids(self, name: CgroupName) -> set[int]:
         """Return the processes in a cgroup and in those below it."""
+
+    def own_pids(self, name: CgroupName) -> set[int]:
+        """Return the processes in a cgroup itself, in every hierarchy that the kubelet uses or in one of them."""
+
+    def attach(self, name: CgroupName, pid: int) -> None:
+        """Move a process into a cgroup.
+
+        Raises:
+            ContainerManagerFailed: the kernel refused, or there is no such process or cgroup.
+        """
+
+    def use(self, name: CgroupName) -> CgroupUse | None:
+        """Return what the processes of a cgroup use; None when it is not there."""
 
     def memory_usage(self, name: CgroupName) -> int:
         """Return the bytes that are charged to a cgroup; 0 when it is not there."""
@@ -134,6 +147,33 @@ def read_processes(folder: Path) -> set[int]:
         except OSError:
             continue  # removed while we looked, with what was in it
     return found
+
+
+def read_own_processes(folder: Path) -> set[int]:
+    """Return the processes in a cgroup's folder itself; empty when it is gone."""
+    try:
+        return {int(line) for line in (folder / _PROCESSES).read_text().split()}
+    except OSError:
+        return set()
+
+
+def attach_process(folder: Path, pid: int) -> None:
+    """Move a process into the cgroup of a folder.
+
+    Raises:
+        ContainerManagerFailed: the kernel refused.
+    """
+    write_value(folder / _PROCESSES, str(pid))
+
+
+def read_table(file: Path) -> Mapping[str, int]:
+    """Return the numbers of a file with a name and a number in each line.
+
+    Raises:
+        OSError: there is no such file.
+    """
+    rows = (line.split() for line in file.read_text().splitlines())
+    return {row[0]: int(row[1]) for row in rows if len(row) == 2}
 
 
 def remove_folders(folders: Iterable[Path], clock: Clock) -> None:

@@ -10,13 +10,16 @@ from pathlib import Path
 
 from hyperkube_host.kubelet.cm.cgroup_manager import (
     CgroupMounts,
+    attach_process,
+    read_own_processes,
     read_processes,
+    read_table,
     remove_folders,
     subfolders,
     write_value,
 )
 from hyperkube_host.kubelet.cm.cgroup_name import CgroupName, driver_path, parse_driver_path
-from hyperkube_host.kubelet.cm.interface import ContainerManagerFailed
+from hyperkube_host.kubelet.cm.interface import CgroupUse, ContainerManagerFailed
 from hyperkube_host.kubelet.cm.systemd import SliceMaker
 from hyperkube_host.kubelet.qos.resource_config import MIN_SHARES, ResourceConfig, page_size_name
 
@@ -78,6 +81,32 @@ class CgroupV1Manager:
     def pids(self, name: CgroupName) -> set[int]:
         """See `CgroupManager`."""
         return set().union(*(read_processes(folder) for folder in self._folders(name).values()))
+
+    def own_pids(self, name: CgroupName) -> set[int]:
+        """See `CgroupManager`: a process counts only when it is there in every hierarchy, but for the root.
+
+        In the root's case one hierarchy is enough: there the process is still to be moved.
+        """
+        found = [read_own_processes(folder) for folder in self._folders(name).values() if folder.is_dir()]
+        if not name:
+            return set().union(*found)
+        return set.intersection(*found) if found else set()
+
+    def attach(self, name: CgroupName, pid: int) -> None:
+        """See `CgroupManager`."""
+        for folder in self._folders(name).values():
+            attach_process(folder, pid)
+
+    def use(self, name: CgroupName) -> CgroupUse | None:
+        """See `CgroupManager`."""
+        folders = self._folders(name)
+        try:
+            cpu = int((folders["cpuacct"] / "cpuacct.usage").read_text())
+            memory = int((folders["memory"] / "memory.usage_in_bytes").read_text())
+            inactive = read_table(folders["memory"] / "memory.stat").get("total_inactive_file", 0)
+        except (OSError, KeyError):
+            return None
+        return CgroupUse(cpu=cpu, memory=memory, working_set=max(0, memory - inactive))
 
     def memory_usage(self, name: CgroupName) -> int:
         """See `CgroupManager`."""

@@ -10,13 +10,16 @@ from pathlib import Path
 
 from hyperkube_host.kubelet.cm.cgroup_manager import (
     CgroupMounts,
+    attach_process,
+    read_own_processes,
     read_processes,
+    read_table,
     remove_folders,
     subfolders,
     write_value,
 )
 from hyperkube_host.kubelet.cm.cgroup_name import CgroupName, driver_path, parse_driver_path
-from hyperkube_host.kubelet.cm.interface import ContainerManagerFailed
+from hyperkube_host.kubelet.cm.interface import CgroupUse, ContainerManagerFailed
 from hyperkube_host.kubelet.cm.systemd import SliceMaker
 from hyperkube_host.kubelet.qos.resource_config import (
     MIN_SHARES,
@@ -85,6 +88,25 @@ class CgroupV2Manager:
     def pids(self, name: CgroupName) -> set[int]:
         """See `CgroupManager`."""
         return read_processes(self._folder(name))
+
+    def own_pids(self, name: CgroupName) -> set[int]:
+        """See `CgroupManager`."""
+        return read_own_processes(self._folder(name))
+
+    def attach(self, name: CgroupName, pid: int) -> None:
+        """See `CgroupManager`."""
+        attach_process(self._folder(name), pid)
+
+    def use(self, name: CgroupName) -> CgroupUse | None:
+        """See `CgroupManager`; the root tells no memory, as there the kernel counts for no group."""
+        folder = self._folder(name)
+        try:
+            cpu = read_table(folder / "cpu.stat").get("usage_usec", 0) * 1000
+            memory = int((folder / "memory.current").read_text())
+            inactive = read_table(folder / "memory.stat").get("inactive_file", 0)
+        except OSError:
+            return None
+        return CgroupUse(cpu=cpu, memory=memory, working_set=max(0, memory - inactive))
 
     def memory_usage(self, name: CgroupName) -> int:
         """See `CgroupManager`."""

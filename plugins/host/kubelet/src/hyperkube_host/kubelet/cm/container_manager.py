@@ -16,6 +16,7 @@ from hyperkube_host.kubelet.cm.cpumanager.cpu_manager import CpuManager
 from hyperkube_host.kubelet.cm.cpumanager.cpu_set import format_cpu_set
 from hyperkube_host.kubelet.cm.interface import (
     ActivePods,
+    CgroupUse,
     ContainerManagerFailed,
     CriMessage,
     PodContainerManager,
@@ -32,6 +33,7 @@ from hyperkube_host.kubelet.cm.node_container_manager import (
     reservation,
 )
 from hyperkube_host.kubelet.cm.qos_container_manager import UPDATE_SECONDS, QosCgroups
+from hyperkube_host.kubelet.cm.system_cgroups import ENSURE_SECONDS, SystemCgroups
 from hyperkube_host.kubelet.cm.topologymanager.topology_manager import TopologyManager, all_containers
 from hyperkube_host.kubelet.types.pod_status import Failure
 
@@ -104,6 +106,7 @@ class LinuxContainerManager:
         *,
         pods: PodContainerManager,
         cgroups: Cgroups,
+        system: SystemCgroups,
         allocatable_config: NodeAllocatableConfig,
         cpus: CpuManager,
         memory: MemoryManager,
@@ -125,6 +128,7 @@ class LinuxContainerManager:
         self._services: Sequence[Service] = ()
         self.enforce_cpu_quota, self.cpu_period = enforce_cpu_quota, cpu_period
         self._cgroups = cgroups
+        self._system = system
         self._config = allocatable_config
         self._reconcile_seconds = reconcile_seconds
         self._node_event = node_event
@@ -144,6 +148,7 @@ class LinuxContainerManager:
             if self._cgroups.qos is not None:
                 self._cgroups.qos.start()
             self._cgroups.node.enforce_reserved(self._node_event)
+            self._system.create()
         except ContainerManagerFailed as error:
             raise UsageError(f"Failed to start ContainerManager: {error}") from error
         self._services = self._make_services(self, active_pods)
@@ -164,8 +169,8 @@ class LinuxContainerManager:
             one.close()
 
     def _keep(self, reconcile: Callable[[], None]) -> None:
-        """Do what is due again and again: enforcement until it succeeds, CPUs each period, QoS cgroups each minute."""
-        enforced, due = False, dict.fromkeys(("enforce", "qos", "cpus"), self._clock.monotonic())
+        """Do what is due again and again: enforcement until it succeeds, CPUs each period, the rest each minute."""
+        enforced, due = False, dict.fromkeys(("enforce", "qos", "cpus", "system"), self._clock.monotonic())
         while not self._stop.is_set():
             now = self._clock.monotonic()
             if not enforced and now >= due["enforce"]:
@@ -174,6 +179,9 @@ class LinuxContainerManager:
             if now >= due["qos"]:
                 self._update_qos()
                 due["qos"] = now + UPDATE_SECONDS
+            if now >= due["system"]:
+                self._system.ensure()
+                due["system"] = now + ENSURE_SECONDS
             if now >= due["cpus"]:
                 reconcile()
                 due["cpus"] = now + self._reconcile_seconds
@@ -305,6 +313,10 @@ class LinuxContainerManager:
     def pods_memory_limit(self) -> int:
         """See `ContainerManager`."""
         return self._cgroups.node.pods_memory_limit()
+
+    def system_use(self) -> Mapping[str, CgroupUse]:
+        """See `ContainerManager`."""
+        return self._system.use()
 
     def allocated_resources_status(self, pod: Object, container_statuses: Iterable[Object]) -> None:
         """See `ContainerManager`."""

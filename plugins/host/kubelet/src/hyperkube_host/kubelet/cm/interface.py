@@ -44,6 +44,22 @@ class RunContainerOptions(Record):
 
 
 NO_OPTIONS = RunContainerOptions()
+
+
+class CgroupUse(Record):
+    """What the processes of a cgroup use.
+
+    Attributes:
+        cpu: nanoseconds, since it was made.
+        memory: bytes that are charged to it.
+        working_set: those of them that cannot be taken back at once.
+    """
+
+    cpu: int
+    memory: int
+    working_set: int
+
+
 ActivePods = Callable[[], Iterable[Object]]
 UpdateContainer = Callable[[str, CriMessage], None]
 """Called with a container's id and a CRI ``LinuxContainerResources``: UpdateContainerResources of the runtime."""
@@ -182,6 +198,9 @@ class ContainerManager(Protocol):
 
     def pods_memory_limit(self) -> int:
         """Return the bytes of memory that all pods together are held to, 0 for no limit."""
+
+    def system_use(self) -> Mapping[str, CgroupUse]:
+        """Return what the kubelet, the runtime and the rest of the system use, as far as their cgroups are known."""
 
     def allocated_resources_status(self, pod: Object, container_statuses: Iterable[Object]) -> None:
         """Write the health of devices into the ``allocatedResourcesStatus`` of container statuses."""

@@ -12,6 +12,7 @@ from hyperkube_host.kubelet.cm.cpumanager.policy_options import StaticPolicyOpti
 from hyperkube_host.kubelet.cm.memorymanager.memory_manager import check_policy
 from hyperkube_host.kubelet.cm.memorymanager.memory_state import KindSizes
 from hyperkube_host.kubelet.cm.node_container_manager import ENFORCEMENT_KEYS, NONE_KEY, NodeAllocatableConfig
+from hyperkube_host.kubelet.cm.system_cgroups import SystemCgroupNames
 from hyperkube_host.kubelet.cm.topologymanager.topology_manager import TopologyOptions
 from hyperkube_host.kubelet.thresholds import Threshold
 
@@ -43,6 +44,7 @@ class ContainerManagerOptions(Record):
     cgroup_root: CgroupName
     cgroups_per_qos: bool
     allocatable: NodeAllocatableConfig
+    system_cgroups: SystemCgroupNames
     reserved_cpus: CpuSet
     qos_memory_percent: int | None
     pod_pids: int
@@ -78,6 +80,7 @@ class ContainerManagerOptions(Record):
             cgroup_root=parse_cgroupfs(values["cgroup-root"]),
             cgroups_per_qos=values["cgroups-per-qos"],
             allocatable=_allocatable(values, reserved_cpus, thresholds),
+            system_cgroups=SystemCgroupNames.of(values),
             reserved_cpus=reserved_cpus,
             qos_memory_percent=_percent(values["qos-reserved"]),
             pod_pids=values["pod-max-pids"],

@@ -11,6 +11,7 @@ from hyperkube_host.kubelet.cm.cgroup_name import CgroupName
 from hyperkube_host.kubelet.cm.interface import (
     NO_OPTIONS,
     ActivePods,
+    CgroupUse,
     CriMessage,
     PodContainerManager,
     RunContainerOptions,
@@ -133,6 +134,10 @@ class UnmanagedContainerManager:
     def pods_memory_limit(self) -> int:
         """Hold pods to nothing."""
         return 0
+
+    def system_use(self) -> Mapping[str, CgroupUse]:
+        """Measure no cgroup."""
+        return {}
 
     def allocated_resources_status(self, pod: Object, container_statuses: Iterable[Object]) -> None:
         """Know of no device."""

@@ -1,9 +1,10 @@
-"""The file of ``--config``: a KubeletConfiguration, whose fields are flags by other names.
+"""The files of ``--config`` and ``--config-dir``: a KubeletConfiguration, whose fields are flags by other names.
 
-A flag that is given counts more than the file. A field that nothing here reads is named in the log.
+The files of the folder are merged into the one of ``--config`` in the order of their names. A flag that is given
+counts more than all of them. A field that nothing here reads is named in the log.
 
 Source: kubernetes ``staging/src/k8s.io/kubelet/config/v1beta1/types.go``, ``cmd/kubelet/app/options/options.go``,
-``pkg/kubelet/apis/config/v1beta1/defaults.go``.
+``cmd/kubelet/app/server.go`` (mergeKubeletConfigurations), ``pkg/kubelet/apis/config/v1beta1/defaults.go``.
 """
 
 from __future__ import annotations
@@ -15,8 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from hyperkube.machinery.errors import UsageError
+from hyperkube.machinery.patch.merge import apply_merge_patch
 from hyperkube.plugin.flags import ADDRESS, DURATION, STRING, Flag, FlagValues, read_value
 
+DROP_IN_SUFFIX = ".conf"
 GROUP, KIND = "kubelet.config.k8s.io/", "KubeletConfiguration"
 FLAG_OF = {
     "staticPodPath": "pod-manifest-path",
@@ -61,18 +64,27 @@ _NESTED = ("authentication", "authorization", "x509", "anonymous", "webhook", "m
 _log = logging.getLogger("hyperkube.kubelet")
 
 
-def with_configuration(path: str, flags: Iterable[Flag], values: FlagValues) -> FlagValues:
-    """Return the values with those of a configuration file for flags that were not given.
+def with_configuration(path: str, folder: str, flags: Iterable[Flag], values: FlagValues) -> FlagValues:
+    """Return the values with those of configuration files for flags that were not given.
+
+    Args:
+        path: the file of ``--config``; empty without one.
+        folder: that of ``--config-dir``, with more files; empty without one.
+        flags: all that there are.
+        values: as they were given.
 
     Raises:
-        UsageError: the file is no KubeletConfiguration, or a value in it cannot be.
+        UsageError: a file is no KubeletConfiguration, or a value in it cannot be.
     """
+    table = _read(Path(path), "--config") if path else {}
+    for file in _drop_ins(Path(folder)) if folder else ():
+        table = apply_merge_patch(table, _read(file, "--config-dir"))
     known = {flag.name: flag for flag in flags}
     found: dict[str, Any] = {}
-    for field, value in _fields(_read(path)):
+    for field, value in _fields(table):
         flag = known.get(FLAG_OF.get(field) or _flag_name(field))
         if flag is None or flag.idle:
-            _log.warning("%s: field %s has no effect: its behaviour is not built yet", path, field)
+            _log.warning("%s: field %s has no effect: its behaviour is not built yet", path or folder, field)
         elif flag.name not in values.given:
             read = read_value(flag, f"config: {field}", _as_flag(field, value))
             if read or not _is_unset_by_zero(field, flag):
@@ -85,16 +97,35 @@ def _is_unset_by_zero(field: str, flag: Flag) -> bool:
     return field in _UNSET_BY_ZERO or (field not in _MEANT_ZERO and flag.kind in (DURATION, STRING, ADDRESS))
 
 
-def _read(path: str) -> Mapping[str, Any]:
+def _drop_ins(folder: Path) -> Iterator[Path]:
+    """Yield the files of a folder and those below it that are merged, in the order of their names.
+
+    Raises:
+        UsageError: a folder cannot be read.
+    """
+    try:
+        entries = sorted(folder.iterdir())
+    except OSError as error:
+        raise UsageError(f"--config-dir: cannot read {str(folder)!r}: {error}") from error
+    for entry in entries:
+        if entry.is_dir() and not entry.is_symlink():
+            yield from _drop_ins(entry)
+        elif entry.suffix == DROP_IN_SUFFIX:
+            yield entry
+        else:
+            _log.info("--config-dir: %s is left out: its name does not end in %s", entry, DROP_IN_SUFFIX)
+
+
+def _read(path: Path, flag: str) -> Mapping[str, Any]:
     import yaml  # most kubelets of a cluster in one process have no file
 
     try:
-        document = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except (OSError, yaml.YAMLError) as error:
-        raise UsageError(f"--config: cannot read {path!r}: {error}") from error
+        document = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise UsageError(f"{flag}: cannot read {str(path)!r}: {error}") from error
     kind, version = (document.get("kind"), str(document.get("apiVersion"))) if isinstance(document, dict) else ("", "")
     if kind != KIND or not version.startswith(GROUP):
-        raise UsageError(f"--config: {path!r} is no {KIND} of {GROUP}v1beta1")
+        raise UsageError(f"{flag}: {str(path)!r} is no {KIND} of {GROUP}v1beta1")
     return {name: value for name, value in document.items() if name not in {"kind", "apiVersion"}}
 
 

@@ -12,6 +12,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from hyperkube_host.kubelet.cm.interface import CgroupUse
+from hyperkube_host.kubelet.cm.system_cgroups import SYSTEM_CONTAINERS
 from hyperkube_host.kubelet.directories import KubeletDirectories
 from hyperkube_host.kubelet.stats.container_figures import PODS_CONTAINER, ContainerFigures, container_figures
 from hyperkube_host.kubelet.stats.file_systems import disk_usage, fs_info
@@ -40,6 +42,7 @@ class SummaryProvider:
         pods: Callable[[], Iterable[Object]],
         allocatable_memory: Callable[[], int] = lambda: 0,
         of_volume: OfVolume = lambda _uid, _path: None,
+        system_use: Callable[[], Mapping[str, CgroupUse]] = dict,
     ) -> None:
         """Take what is measured.
 
@@ -51,6 +54,7 @@ class SummaryProvider:
             pods: returns the pods of the node, whose volumes are measured.
             allocatable_memory: returns how much memory all pods together may use; 0 when that is not limited.
             of_volume: returns how full a volume is that is more than a folder, see `VolumeStats`.
+            system_use: returns what processes that are no pods use, by the name of their group.
         """
         self._runtime = runtime
         self._clock = clock
@@ -58,6 +62,7 @@ class SummaryProvider:
         self._directories = directories
         self._pods = pods
         self._allocatable_memory = allocatable_memory
+        self._system_use = system_use
         self._volumes = VolumeStats(directories, clock, of_volume)
         self._lock = threading.Lock()
         self._before: dict[str, tuple[float, int, int]] = {}
@@ -116,15 +121,29 @@ class SummaryProvider:
         found = list(self.running())
         by_uid = {str(uid_of(pod)): pod for pod in self._pods()}
         self._volumes.keep(by_uid.keys())
-        self._forget({"node", *by_uid, *(status.id for _, members in found for status, _ in members)})
+        self._forget(
+            {"node", *SYSTEM_CONTAINERS, *by_uid, *(status.id for _, members in found for status, _ in members)}
+        )
         pods = [self._pod(sandbox, members, by_uid.get(sandbox.uid)) for sandbox, members in found]
         node = self._node()
         used = sum((row["memory"] or {}).get("workingSetBytes", 0) for row in pods)
         limit = self._allocatable_memory()
+        rows = [self._system(name, use, node["startTime"]) for name, use in self._system_use().items()]
         if limit:
             memory = {"time": node["memory"]["time"], "workingSetBytes": used, "availableBytes": max(0, limit - used)}
-            node["systemContainers"] = [{"name": PODS_CONTAINER, "startTime": node["startTime"], "memory": memory}]
+            rows.append({"name": PODS_CONTAINER, "startTime": node["startTime"], "memory": memory})
+        if rows:
+            node["systemContainers"] = rows
         return {"node": node, "pods": pods}
+
+    def _system(self, name: str, use: CgroupUse, started: str) -> Object:
+        time = format_time(self._clock.now())
+        return {
+            "name": name,
+            "startTime": started,
+            "cpu": self._cpu(name, use.cpu, self._clock.now().timestamp(), time),
+            "memory": {"time": time, "usageBytes": use.memory, "workingSetBytes": use.working_set},
+        }
 
     def node_summary(self) -> Object:
         """Return the summary without the pods: what the node's conditions need."""
