@@ -17,6 +17,7 @@ from hyperkube_host.kubelet.cm.unmanaged import UnmanagedContainerManager
 from hyperkube_host.kubelet.flags import FLAGS
 from hyperkube_host.kubelet.metrics.kubelet_metrics import container_manager_metrics
 from hyperkube_host.kubelet.qos.resource_config import ResourceConfig
+from hyperkube_host.kubelet.thresholds import read_thresholds
 from hyperkube_lib.grpc_messages import GrpcServer, RpcFailed, Stub, unix_channel
 
 from hyperkube.kinds.resource_lists import read, write
@@ -335,3 +336,15 @@ def test_swap_space_is_what_the_kernel_tells(tmp_path):
     (tmp_path / "meminfo").write_text("MemTotal: 1 kB\nSwapTotal:  2048 kB\n")
 
     assert swap_space(tmp_path / "meminfo") == 2 << 20
+
+
+def test_what_eviction_keeps_free_may_be_left_out_of_allocatable(tmp_path):
+    thresholds = read_thresholds({"memory.available<100Mi": ""})
+    given = {"root-dir": str(tmp_path)}
+
+    def reserved(**more):
+        values = FlagValues.of(FLAGS, {**given, **more})
+        return ContainerManagerOptions.of(values, thresholds).allocatable.hard_eviction
+
+    assert reserved() == thresholds
+    assert reserved(**{"experimental-allocatable-ignore-eviction": "true"}) == ()

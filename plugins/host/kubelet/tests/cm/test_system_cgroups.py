@@ -7,9 +7,10 @@ import pytest
 from hyperkube_host.kubelet.cm.cgroup_manager import cgroup_mounts, kill_processes
 from hyperkube_host.kubelet.cm.cgroup_name import CGROUPFS
 from hyperkube_host.kubelet.cm.cgroup_v1 import CgroupV1Manager
-from hyperkube_host.kubelet.cm.interface import CgroupUse, ContainerManagerFailed
+from hyperkube_host.kubelet.cm.interface import ContainerManagerFailed
 from hyperkube_host.kubelet.cm.system_cgroups import SystemCgroupNames, SystemCgroups
 from hyperkube_host.kubelet.flags import FLAGS
+from hyperkube_host.kubelet.types.cgroup_use import CgroupUse
 
 from hyperkube.machinery.clock import SystemClock
 from hyperkube.machinery.errors import UsageError

@@ -4,7 +4,7 @@ import base64
 
 import pytest
 from hyperkube_host.kubelet.container.expansion import expand
-from hyperkube_host.kubelet.kuberuntime.environment import ConfigFailed, Environment, service_variables
+from hyperkube_host.kubelet.kuberuntime.environment import ConfigFailed, Environment, service_variables, services_for
 
 from hyperkube.machinery.errors import NotFound
 from hyperkube.machinery.groups import GroupResource
@@ -128,3 +128,15 @@ def test_ports_that_cannot_be_bound_are_told_as_they_are_served():
     assert found["WEB_SERVICE_PORT"] == found["WEB_SERVICE_PORT_HTTP"] == found["WEB_PORT_80_TCP_PORT"] == "10080"
     assert found["WEB_PORT"] == found["WEB_PORT_80_TCP"] == "tcp://127.1.128.9:10080"
     assert found["WEB_SERVICE_PORT_ALT"] == found["WEB_PORT_8080_TCP_PORT"] == "8080"
+
+
+def test_the_api_servers_service_may_be_in_another_namespace():
+    def service(name, namespace):
+        return {"metadata": {"name": name, "namespace": namespace}}
+
+    usual, masters, own = service("kubernetes", "default"), service("kubernetes", "masters"), service("web", "ns")
+    known = [usual, masters, service("other", "masters"), own]
+
+    assert services_for("ns", known, links=True) == [usual, own]
+    assert services_for("ns", known, links=True, master_namespace="masters") == [masters, own]
+    assert services_for("ns", known, links=False, master_namespace="masters") == [masters]

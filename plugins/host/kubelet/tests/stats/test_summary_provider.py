@@ -4,7 +4,6 @@ import os
 from functools import partial
 
 import pytest
-from hyperkube_host.kubelet.cm.interface import CgroupUse
 from hyperkube_host.kubelet.directories import KubeletDirectories
 from hyperkube_host.kubelet.eviction.usage import observations_of
 from hyperkube_host.kubelet.metrics.cadvisor_metrics import cadvisor_metrics
@@ -13,6 +12,7 @@ from hyperkube_host.kubelet.metrics.resource_metrics import failed_scrape, resou
 from hyperkube_host.kubelet.stats.machine import MachineUse, machine_use, process_limits
 from hyperkube_host.kubelet.stats.summary_provider import SummaryProvider
 from hyperkube_host.kubelet.stats.volume_stats import VolumeStats
+from hyperkube_host.kubelet.types.cgroup_use import CgroupUse
 from hyperkube_host.kubelet.volumemanager.actual_state import ActualStateOfWorld, MountedForPod
 from hyperkube_host.kubelet.volumemanager.pod_volumes import PodVolume
 from hyperkube_host.kubelet.volumemanager.volume_usage import usage_row
@@ -178,6 +178,16 @@ def test_volumes_are_measured_anew_after_a_minute(directories, clock):
     assert stats.of(POD) != before
     stats.keep([])
     assert stats.of({"metadata": {"uid": "other"}, "spec": {}}) == []
+
+
+def test_the_period_of_volumes_is_a_flag(directories, clock):
+    stats = VolumeStats(directories, clock, period=5.0)
+    before = stats.of(POD)
+
+    clock.advance(5)
+
+    assert stats.of(POD) is not before
+    assert VolumeStats(directories, clock, period=-1.0).of(POD) == []
 
 
 def test_the_node_is_measured(provider):

@@ -9,16 +9,8 @@ _CADVISOR = "no effect: usage is read from the runtime and the cgroups"
 _STORAGE_DRIVER = "no effect: there is no database of usage"
 
 ACCEPTED = unbuilt(
-    Flag("event-qps", INT, 50, "no effect: what is told too often about one object is cut short"),
-    Flag("event-burst", INT, 100, "no effect: what is told too often about one object is cut short"),
     Flag("kernel-memcg-notification", BOOL, False, "no effect: memory is looked at every ten seconds"),
-    Flag("max-open-files", INT, 1000000, "no effect: the limit is what the service manager gives"),
-    Flag("protect-kernel-defaults", BOOL, False, "no effect: the kernel's settings are left as they are"),
     Flag("tls-curve-preferences", LIST, "", "no effect: OpenSSL chooses the curve"),
-    Flag(
-        "volume-stats-agg-period", DURATION, "1m0s", "no effect: volumes are measured when their figures are asked for"
-    ),
-    Flag("experimental-allocatable-ignore-eviction", BOOL, False, "no effect: thresholds are reserved"),
     Flag("application-metrics-count-limit", INT, 100, _CADVISOR),
     Flag("boot-id-file", STRING, "/proc/sys/kernel/random/boot_id", _CADVISOR),
     Flag("container-hints", STRING, "/etc/cadvisor/container_hints.json", _CADVISOR),

@@ -9,7 +9,6 @@ import logging
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from random import Random
 
 from hyperkube_host.kubelet.allocation.admission import Admission
 from hyperkube_host.kubelet.allocation.allocation_manager import AllocationManager
@@ -22,7 +21,7 @@ from hyperkube_host.kubelet.config.bootstrap_checkpoint import BootstrapCheckpoi
 from hyperkube_host.kubelet.config.pod_sink import PodSource
 from hyperkube_host.kubelet.config.sources import static_sources
 from hyperkube_host.kubelet.directories import KubeletDirectories, pod_logs_dir
-from hyperkube_host.kubelet.events import KubeletEventRecorder
+from hyperkube_host.kubelet.events import KubeletEventRecorder, build_recorder
 from hyperkube_host.kubelet.housekeeping import Housekeeping
 from hyperkube_host.kubelet.images.image_services import build_image_manager
 from hyperkube_host.kubelet.kubelet_plugins import KubeletPlugins
@@ -30,6 +29,7 @@ from hyperkube_host.kubelet.kuberuntime.kuberuntime_manager import RuntimeManage
 from hyperkube_host.kubelet.kuberuntime.stop_container import ContainerStopper
 from hyperkube_host.kubelet.kuberuntime.termination_message import TerminationMessages
 from hyperkube_host.kubelet.lifecycle.handlers import HandlerRunner
+from hyperkube_host.kubelet.lifecycle.node_policy import node_policy
 from hyperkube_host.kubelet.lifecycle.predicate import PodAdmission
 from hyperkube_host.kubelet.network.iptables_util_chains import IptablesUtilChains
 from hyperkube_host.kubelet.network.pod_cidr import PodCidr
@@ -50,8 +50,9 @@ from hyperkube_host.kubelet.pod.pod_manager import PodManager
 from hyperkube_host.kubelet.pod.restart_backoff import read_restart_delays
 from hyperkube_host.kubelet.pod_workers.pod_worker import PodWorker
 from hyperkube_host.kubelet.pod_workers.worker_services import WorkerServices
+from hyperkube_host.kubelet.podcertificate.build import build_pod_certificates
 from hyperkube_host.kubelet.podcertificate.pod_certificate_manager import GATE as POD_CERTIFICATES
-from hyperkube_host.kubelet.podcertificate.pod_certificate_manager import NoPodCertificates, PodCertificateManager
+from hyperkube_host.kubelet.podcertificate.pod_certificate_manager import PodCertificateManager
 from hyperkube_host.kubelet.prober.prober_manager import ProbeManager
 from hyperkube_host.kubelet.status.status_manager import StatusManager
 from hyperkube_host.kubelet.sync_queue import SyncQueue, Task
@@ -69,7 +70,6 @@ from hyperkube_host.kubelet.volumemanager.sub_paths import SimulatedSubPaths, Su
 from hyperkube_host.kubelet.volumemanager.volume_manager import VolumeManager
 
 from hyperkube.client.client import Client
-from hyperkube.client.events import EventRecorder
 from hyperkube.client.informer import Informer
 from hyperkube.hookspecs.runtime import Runtime, Simulated, TellsRuntimeConfig
 from hyperkube.hookspecs.volume import TakesDrivers
@@ -77,8 +77,6 @@ from hyperkube.kinds.resources import SERVICES
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.objects import Object, uid_of
 from hyperkube.machinery.record import Record
-
-COMPONENT = "kubelet"
 
 _log = logging.getLogger("hyperkube.kubelet")
 
@@ -165,8 +163,7 @@ def _foundation(
     options: KubeletOptions, plugins: KubeletPlugins, client: Client | None, clock: Clock, queue: SyncQueue
 ) -> _Foundation:
     runtime = plugins.runtime
-    event_recorder = None if client is None else EventRecorder(client, clock, COMPONENT, options.node.name)
-    recorder = KubeletEventRecorder(event_recorder, options.node.name)
+    recorder = build_recorder(options, client, clock)
     host_ips = node_addresses(options.node)
     changed = partial(queue.add, Task.SYNC_NODE)
     machine = machine_info(options.pods.root, runtime)
@@ -209,24 +206,6 @@ def _foundation(
     )
 
 
-def _pod_certificates(base: _Foundation) -> PodCertificateManager:
-    if base.client is None or not base.options.server.gates.get(POD_CERTIFICATES, False):
-        return NoPodCertificates()
-    from hyperkube_host.kubelet.podcertificate.issuing_manager import IssuingManager
-
-    pods = base.pods
-    return IssuingManager(
-        base.client,
-        base.clock,
-        base.recorder,
-        base.node.node,
-        lambda uid: None if (entry := pods.get(uid)) is None else entry.pod,
-        base.queue.sync_pod,
-        node_name=base.options.node.name,
-        random=Random(),  # noqa: S311  spreads load, guards nothing
-    )
-
-
 class _VolumeSources(Record):
     """What the files of volumes are made of."""
 
@@ -255,7 +234,8 @@ def _worker_services(base: _Foundation, sources: _VolumeSources) -> WorkerServic
     granted = AllocationState(None if simulated else directories.root)
     predicate = PodAdmission(base.node.node, partial(_allocated, pods, granted))
     sysctls = SysctlAllowlist(base.options.pods.allowed_sysctls)
-    admit = (base.node_managers.evictions, base.node_managers.shutdown, base.container_manager, sysctls)
+    policy = node_policy(base.options.values, root)
+    admit = (*policy, base.node_managers.evictions, base.node_managers.shutdown, base.container_manager, sysctls)
     admission = Admission(
         predicate, admit, pods.entries, granted, recorder, queue.sync_pod, base.container_manager.resize_problem
     )
@@ -315,7 +295,10 @@ def build_services(
     strategy = check_strategy(options.pods.change_detection)
     objects = ObjectCache(client, clock, services, strategy if watches else GET, base.node.node)
     tokens = TokenManager(client, clock)
-    certificates = _pod_certificates(base)
+    certificates = build_pod_certificates(
+        client, clock, base.recorder, base.pods.get, base.node.node, queue.sync_pod, options.node.name,
+        enabled=options.server.gates.get(POD_CERTIFICATES, False),
+    )  # fmt: skip
     anchors = build_trust_anchors(client, clock, options.server.gates)
     work = _worker_services(
         base, _VolumeSources(objects=objects, tokens=tokens, certificates=certificates, trust_anchors=anchors)

@@ -20,7 +20,7 @@ from hyperkube.plugin.flags import FlagValues, typed
 
 if TYPE_CHECKING:
     from hyperkube_host.kubelet.kubelet import Kubelet
-    from hyperkube_host.kubelet.options import ServerOptions
+    from hyperkube_host.kubelet.server_options import ServerOptions
     from hyperkube_lib.serving.edge import Edge
     from hyperkube_lib.serving.loop import EdgeLoop
     from hyperkube_lib.serving.tls import TlsFiles
@@ -159,7 +159,7 @@ def _client(values: FlagValues, user_agent: str) -> Client | None:
     if values["chaos-chance"]:
         from random import Random
 
-        from hyperkube_host.kubelet.chaos_client import with_chaos
+        from hyperkube_host.kubelet.intercepted_clients import with_chaos
 
         calm = FlagValues({**values, "chaos-chance": 0.0}, values.given)
         found = _client(calm, user_agent)
@@ -265,12 +265,14 @@ def _only_kubelet(values: FlagValues, stopped: StopSignal) -> Iterator[bool]:
 def run(values: FlagValues) -> None:
     """Run pods until a signal."""
     from hyperkube_lib.component_base.oom import set_oom_score
+    from hyperkube_lib.component_base.open_files import allow_open_files
     from hyperkube_lib.component_base.process_memory import wait_until_stopped
     from hyperkube_lib.component_base.service_manager import READY, notify
     from hyperkube_lib.component_base.start import begin
 
     values = begin(COMMAND.name, COMMAND.all_flags(), without_mount_propagation(values))
     set_oom_score(values["oom-score-adj"])
+    allow_open_files(values["max-open-files"])
     if values["runonce"]:
         run_local_pods(values)
         return

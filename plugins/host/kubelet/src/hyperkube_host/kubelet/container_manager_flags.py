@@ -32,6 +32,18 @@ FLAGS = section(
     Flag("topology-manager-policy", STRING, "none", "none, best-effort, restricted or single-numa-node"),
     Flag("topology-manager-scope", STRING, "container", "container or pod: what is aligned together"),
     Flag("topology-manager-policy-options", MAP, "", "prefer-closest-numa-nodes=true,max-allowable-numa-nodes=8"),
+    Flag(
+        "experimental-allocatable-ignore-eviction",
+        BOOL,
+        False,
+        "let pods use what --eviction-hard keeps free, as far as allocatable counts",
+    ),
+    Flag(
+        "protect-kernel-defaults",
+        BOOL,
+        False,
+        "do not start where the kernel is not set as Kubernetes wants it; its settings are never changed",
+    ),
     Flag("fail-swap-on", BOOL, True, "do not start on a machine that swaps"),
     Flag("memory-swap-behavior", STRING, "", "NoSwap or LimitedSwap (memorySwap.swapBehavior)"),
     Flag("fail-cgroupv1", BOOL, False, "do not start on a machine with cgroups of version 1"),

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from hyperkube_host.kubelet.intercepted_clients import with_pace
+from hyperkube_host.kubelet.options import KubeletOptions
 from hyperkube_host.kubelet.types.pod_spec import ephemeral_containers_of, init_containers_of
 
+from hyperkube.client.client import Client
 from hyperkube.client.events import EventRecorder
+from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.objects import Object, metadata
 
+COMPONENT = "kubelet"
 FLUSH_SECONDS = 2.0
 
 
@@ -53,3 +58,16 @@ class KubeletEventRecorder:
         """Wait a moment until the events recorded so far are written."""
         if self._recorder is not None:
             self._recorder.flush(FLUSH_SECONDS)
+
+
+def build_recorder(options: KubeletOptions, client: Client | None, clock: Clock) -> KubeletEventRecorder:
+    """Return the recorder of a node, which writes no more often than flags let it.
+
+    Raises:
+        UsageError: a flag has a value that cannot be.
+    """
+    values, name = options.values, options.node.name
+    if client is None:
+        return KubeletEventRecorder(None, name)
+    paced = with_pace(client, values["event-qps"], values["event-burst"], clock)
+    return KubeletEventRecorder(EventRecorder(paced, clock, COMPONENT, name), name)

@@ -76,8 +76,20 @@ FLAGS = (
         Flag("shutdown-grace-period", DURATION, "0s", "how long a shutdown of the machine waits for pods to end"),
         Flag("shutdown-grace-period-critical-pods", DURATION, "0s", "the part of it that is critical pods' alone"),
         Flag("shutdown-grace-period-by-pod-priority", MAP, "", "instead of both: least priority=seconds, for each"),
-        *unbuilt(
-            Flag("low-diskspace-threshold-mb", INT, 256, "free megabytes below which pods are refused"),
+        Flag(
+            "low-diskspace-threshold-mb",
+            INT,
+            256,
+            "free megabytes of the disk of --root-dir below which pods are refused; only when given",
+        ),
+        Flag("event-qps", FLOAT, 50.0, "events written per second; 0 no limit"),
+        Flag("event-burst", INT, 100, "events written at once, as long as --event-qps is not passed"),
+        Flag("max-open-files", INT, 1_000_000, "files that this process may have open, as far as the machine lets it"),
+        Flag(
+            "volume-stats-agg-period",
+            DURATION,
+            "1m0s",
+            "how long the figures of a volume are good before it is measured anew; negative to measure none",
         ),
     ),
     *section(
@@ -97,9 +109,9 @@ FLAGS = (
             "start local pods and exit; excludes --api-servers, --kubeconfig and --enable-server",
         ),
         Flag("allow-privileged", BOOL, True, "allow privileged containers", deprecated="use admission"),
-        Flag(
-            "host-network-sources", LIST, "*", "no effect: admission decides who uses the host network", accepted=True
-        ),
+        Flag("host-network-sources", LIST, "*", "sources whose pods may use the host's network: api, file, http or *"),
+        Flag("host-pid-sources", LIST, "*", "sources whose pods may see the host's processes"),
+        Flag("host-ipc-sources", LIST, "*", "sources whose pods may use the host's IPC"),
         Flag("cluster-dns", LIST, "", "DNS servers of pods"),
         Flag(
             "config-map-and-secret-change-detection-strategy",
@@ -137,8 +149,8 @@ FLAGS = (
         Flag("keep-terminated-pod-volumes", BOOL, False, "leave volumes of ended pods mounted"),
         Flag("enable-controller-attach-detach", BOOL, True, "volumes are attached by the controller"),
         Flag("bootstrap-checkpoint-path", STRING, "", "folder of the pods that start before the API server answers"),
+        Flag("master-service-namespace", STRING, "default", "namespace of the API server's Service in pods' variables"),
         *unbuilt(
-            Flag("master-service-namespace", STRING, "default", "namespace of the services in pods' environment"),
             Flag("experimental-check-node-capabilities-before-mount", BOOL, False, "look for mount programs first"),
         ),
     ),
@@ -184,8 +196,8 @@ FLAGS = (
             Flag("iptables-masquerade-bit", INT, 14, "mark bit for masquerading"),
             Flag("iptables-drop-bit", INT, 15, "mark bit for dropping"),
             Flag("containerized", BOOL, False, "the kubelet runs in a container"),
-            Flag("really-crash-for-testing", BOOL, False, "crash on bugs"),
         ),
+        Flag("really-crash-for-testing", BOOL, False, "end at the first bug, where it would be tried again"),
         Flag(
             "make-iptables-util-chains", BOOL, True, "with containers: keep KUBE-IPTABLES-HINT and KUBE-FIREWALL there"
         ),

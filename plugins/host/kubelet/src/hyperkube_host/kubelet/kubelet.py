@@ -15,6 +15,7 @@ from functools import partial
 from hyperkube_host.kubelet.assembly import build_services
 from hyperkube_host.kubelet.config.bootstrap_checkpoint import is_checkpointed
 from hyperkube_host.kubelet.container.pod_status import get_pod_status, running_containers
+from hyperkube_host.kubelet.crash import Crashing
 from hyperkube_host.kubelet.events import KubeletEventRecorder
 from hyperkube_host.kubelet.housekeeping import PERIOD_SECONDS
 from hyperkube_host.kubelet.kubelet_plugins import load_plugins
@@ -56,7 +57,7 @@ class Kubelet:
         self._clock = clock or SystemClock()
         self._pool: WorkerPool[Work] = WorkerPool(
             f"kubelet-{options.node.name}",
-            self._do,
+            Crashing(self._do) if options.values["really-crash-for-testing"] else self._do,
             clock=self._clock,
             workers=_WORKERS,
             logger=logging.getLogger("hyperkube.kubelet"),

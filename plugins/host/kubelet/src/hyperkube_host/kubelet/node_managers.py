@@ -97,6 +97,7 @@ def build_node_managers(
         container_manager.pods_memory_limit,
         partial(usage_row, volumes),
         container_manager.system_use,
+        options.values["volume-stats-agg-period"],
     )
     pulls = build_pull_manager(options.images, options.pods.root, runtime, clock)
     images = ImageGCManager(

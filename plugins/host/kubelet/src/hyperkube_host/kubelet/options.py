@@ -6,6 +6,7 @@ import socket
 from collections.abc import Mapping
 from pathlib import Path
 
+from hyperkube_host.kubelet.server_options import ServerOptions
 from hyperkube_host.kubelet.taint_flags import read_taint
 from hyperkube_host.kubelet.thresholds import Threshold, read_thresholds
 
@@ -21,7 +22,6 @@ from hyperkube.plugin.loader import PluginNotFound, installed
 REMOTE, DOCKER = "remote", "docker"
 RUNTIME_SOCKETS = ("/run/containerd/containerd.sock", "/run/crio/crio.sock", "/run/cri-dockerd.sock")
 """Where runtimes listen; the first that is there is used by a kubelet that is given no other."""
-AUTHORIZATION_MODES = ("Webhook", "AlwaysAllow")
 EXTERNAL_CLOUD = "external"
 CLOUD_WORDS = ("", EXTERNAL_CLOUD, "auto-detect")
 """What ``--cloud-provider`` may say beside a plugin's name: no cloud, one that others ask, and the 1.x default."""
@@ -127,6 +127,7 @@ class PodOptions(Record):
     seccomp_default: bool
     seccomp_root: Path
     unprivileged_port_offset: int
+    master_service_namespace: str
     sync_seconds: float
     change_detection: str
     stop_on_close: bool
@@ -156,6 +157,7 @@ class PodOptions(Record):
             seccomp_default=values["seccomp-default"],
             seccomp_root=Path(values["seccomp-profile-root"] or root / "seccomp").absolute(),
             unprivileged_port_offset=values["unprivileged-port-offset"],
+            master_service_namespace=values["master-service-namespace"],
             sync_seconds=values["sync-frequency"],
             change_detection=values["config-map-and-secret-change-detection-strategy"],
             stop_on_close=values["stop-pods-on-close"],
@@ -250,72 +252,6 @@ class ImageOptions(Record):
             gc_low_percent=low,
             gc_min_age_seconds=values["minimum-image-ttl-duration"],
             gc_max_age_seconds=values["image-maximum-gc-age"],
-        )
-
-
-class ServerOptions(Record):
-    """The kubelet's API and its ports."""
-
-    enabled: bool
-    address: str
-    port: int
-    read_only_port: int
-    cadvisor_port: int
-    healthz_address: str
-    healthz_port: int
-    debugging_handlers: bool
-    cert_dir: Path
-    tls_cert_file: str
-    tls_private_key_file: str
-    tls_min_version: str
-    tls_cipher_suites: tuple[str, ...]
-    permit_port_sharing: bool
-    rotates_client_certificate: bool
-    rotates_server_certificate: bool
-    anonymous: bool
-    client_ca_file: str
-    token_webhook: bool
-    authorization_mode: str
-    gates: Mapping[str, bool]
-
-    @property
-    def is_serving(self) -> bool:
-        """Whether the HTTPS API is served."""
-        return self.enabled and self.port != 0
-
-    @classmethod
-    def of(cls, values: FlagValues) -> ServerOptions:
-        """Return the options that the values of flags make.
-
-        Raises:
-            UsageError: an unknown authorization mode.
-        """
-        mode = values["authorization-mode"]
-        if mode not in AUTHORIZATION_MODES:
-            known = ", ".join(AUTHORIZATION_MODES)
-            raise UsageError(f"--authorization-mode={mode!r} is none of the kubelet's: {known}")
-        return cls(
-            enabled=values["enable-server"],
-            address=values["address"],
-            port=values["port"],
-            read_only_port=values["read-only-port"],
-            cadvisor_port=values["cadvisor-port"],
-            healthz_address=values["healthz-bind-address"],
-            healthz_port=values["healthz-port"],
-            debugging_handlers=values["enable-debugging-handlers"],
-            cert_dir=Path(values["cert-dir"] or Path(values["root-dir"]) / "pki"),
-            tls_cert_file=values["tls-cert-file"],
-            tls_private_key_file=values["tls-private-key-file"],
-            tls_min_version=values["tls-min-version"] or "VersionTLS12",
-            tls_cipher_suites=values["tls-cipher-suites"],
-            permit_port_sharing=values["permit-port-sharing"],
-            rotates_client_certificate=values["rotate-certificates"],
-            rotates_server_certificate=values["rotate-server-certificates"],
-            anonymous=values["anonymous-auth"],
-            client_ca_file=values["client-ca-file"],
-            token_webhook=values["authentication-token-webhook"],
-            authorization_mode=mode,
-            gates=values["feature-gates"],
         )
 
 

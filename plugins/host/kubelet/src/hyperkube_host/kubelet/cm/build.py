@@ -21,6 +21,7 @@ from hyperkube_host.kubelet.cm.cpumanager.cpu_state import CpuState
 from hyperkube_host.kubelet.cm.cpumanager.cpu_topology import discover_topology
 from hyperkube_host.kubelet.cm.cpumanager.static_policy import StaticPolicy
 from hyperkube_host.kubelet.cm.interface import ContainerManagerFailed, CriMessage, PodContainerManager
+from hyperkube_host.kubelet.cm.kernel_tunables import check_kernel_tunables
 from hyperkube_host.kubelet.cm.memory_qos import MemoryQos, memory_qos_files, with_files
 from hyperkube_host.kubelet.cm.memorymanager import memory_manager
 from hyperkube_host.kubelet.cm.memorymanager.memory_manager import MemoryManager
@@ -147,6 +148,7 @@ def build_container_manager(
         UsageError: the machine, or the state of an earlier kubelet, does not go with the options.
     """
     check_swap(fail_swap_on=options.fail_swap_on)
+    check_kernel_tunables(protects=options.protect_kernel_defaults)
     validate_node_allocatable(options.allocatable, capacity)
     used = driver or options.cgroup_driver
     manager = cgroup_manager(options, used, clock)

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Protocol
 
 from hyperkube_host.kubelet.cm.cgroup_name import CgroupName, show_cgroup_name
-from hyperkube_host.kubelet.cm.interface import CgroupUse, ContainerManagerFailed
+from hyperkube_host.kubelet.cm.interface import ContainerManagerFailed
 from hyperkube_host.kubelet.qos.resource_config import ResourceConfig
+from hyperkube_host.kubelet.types.cgroup_use import CgroupUse
 
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.record import Record

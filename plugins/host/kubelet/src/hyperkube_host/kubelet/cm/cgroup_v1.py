@@ -19,9 +19,10 @@ from hyperkube_host.kubelet.cm.cgroup_manager import (
     write_value,
 )
 from hyperkube_host.kubelet.cm.cgroup_name import CgroupName, driver_path, parse_driver_path
-from hyperkube_host.kubelet.cm.interface import CgroupUse, ContainerManagerFailed
+from hyperkube_host.kubelet.cm.interface import ContainerManagerFailed
 from hyperkube_host.kubelet.cm.systemd import SliceMaker
 from hyperkube_host.kubelet.qos.resource_config import MIN_SHARES, ResourceConfig, page_size_name
+from hyperkube_host.kubelet.types.cgroup_use import CgroupUse
 
 from hyperkube.machinery.clock import Clock
 

@@ -19,7 +19,7 @@ from hyperkube_host.kubelet.cm.cgroup_manager import (
     write_value,
 )
 from hyperkube_host.kubelet.cm.cgroup_name import CgroupName, driver_path, parse_driver_path
-from hyperkube_host.kubelet.cm.interface import CgroupUse, ContainerManagerFailed
+from hyperkube_host.kubelet.cm.interface import ContainerManagerFailed
 from hyperkube_host.kubelet.cm.systemd import SliceMaker
 from hyperkube_host.kubelet.qos.resource_config import (
     MIN_SHARES,
@@ -28,6 +28,7 @@ from hyperkube_host.kubelet.qos.resource_config import (
     page_size_name,
     shares_to_weight,
 )
+from hyperkube_host.kubelet.types.cgroup_use import CgroupUse
 
 from hyperkube.machinery.clock import Clock
 

@@ -16,7 +16,6 @@ from hyperkube_host.kubelet.cm.cpumanager.cpu_manager import CpuManager
 from hyperkube_host.kubelet.cm.cpumanager.cpu_set import format_cpu_set
 from hyperkube_host.kubelet.cm.interface import (
     ActivePods,
-    CgroupUse,
     ContainerManagerFailed,
     CriMessage,
     PodContainerManager,
@@ -35,6 +34,7 @@ from hyperkube_host.kubelet.cm.node_container_manager import (
 from hyperkube_host.kubelet.cm.qos_container_manager import UPDATE_SECONDS, QosCgroups
 from hyperkube_host.kubelet.cm.system_cgroups import ENSURE_SECONDS, SystemCgroups
 from hyperkube_host.kubelet.cm.topologymanager.topology_manager import TopologyManager, all_containers
+from hyperkube_host.kubelet.types.cgroup_use import CgroupUse
 from hyperkube_host.kubelet.types.pod_status import Failure
 
 from hyperkube.kinds.pods import pod_requests

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
 from hyperkube_host.kubelet.cm.cgroup_name import CgroupName
+from hyperkube_host.kubelet.types.cgroup_use import CgroupUse
 from hyperkube_host.kubelet.types.pod_status import Failure
 
 from hyperkube.kinds.resource_lists import ResourceList
@@ -44,22 +45,6 @@ class RunContainerOptions(Record):
 
 
 NO_OPTIONS = RunContainerOptions()
-
-
-class CgroupUse(Record):
-    """What the processes of a cgroup use.
-
-    Attributes:
-        cpu: nanoseconds, since it was made.
-        memory: bytes that are charged to it.
-        working_set: those of them that cannot be taken back at once.
-    """
-
-    cpu: int
-    memory: int
-    working_set: int
-
-
 ActivePods = Callable[[], Iterable[Object]]
 UpdateContainer = Callable[[str, CriMessage], None]
 """Called with a container's id and a CRI ``LinuxContainerResources``: UpdateContainerResources of the runtime."""

@@ -56,6 +56,7 @@ class ContainerManagerOptions(Record):
     memory_policy: str
     reserved_memory: Mapping[int, KindSizes]
     topology: TopologyOptions
+    protect_kernel_defaults: bool
     fail_swap_on: bool
     swap_behavior: str
     memory_throttling_factor: float
@@ -96,6 +97,7 @@ class ContainerManagerOptions(Record):
                 values["topology-manager-scope"],
                 values["topology-manager-policy-options"],
             ),
+            protect_kernel_defaults=values["protect-kernel-defaults"],
             fail_swap_on=values["fail-swap-on"],
             swap_behavior=values["memory-swap-behavior"] or NO_SWAP,
             memory_throttling_factor=_share("memory-throttling-factor", values["memory-throttling-factor"]),
@@ -130,7 +132,7 @@ def _allocatable(values: FlagValues, cpus: CpuSet, thresholds: tuple[Threshold, 
     return NodeAllocatableConfig(
         system_reserved=system,
         kube_reserved=kube,
-        hard_eviction=thresholds,
+        hard_eviction=() if values["experimental-allocatable-ignore-eviction"] else thresholds,
         enforce=() if keys == (NONE_KEY,) else keys,
         system_reserved_cgroup=values["system-reserved-cgroup"],
         kube_reserved_cgroup=values["kube-reserved-cgroup"],

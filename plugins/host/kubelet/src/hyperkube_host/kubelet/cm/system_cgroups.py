@@ -16,17 +16,15 @@ from pathlib import Path
 
 from hyperkube_host.kubelet.cm.cgroup_manager import CgroupManager
 from hyperkube_host.kubelet.cm.cgroup_name import ROOT, CgroupName, parse_cgroupfs
-from hyperkube_host.kubelet.cm.interface import CgroupUse, ContainerManagerFailed
+from hyperkube_host.kubelet.cm.interface import ContainerManagerFailed
 from hyperkube_host.kubelet.qos.resource_config import ResourceConfig
+from hyperkube_host.kubelet.types.cgroup_use import SYSTEM_CONTAINERS, CgroupUse
 
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.record import Record
 from hyperkube.plugin.flags import FlagValues
 
 ENSURE_SECONDS = 60.0
-KUBELET, RUNTIME, MISC = "kubelet", "runtime", "misc"
-"""What the summary calls them. Kubernetes: ``SystemContainerKubelet`` and the like."""
-SYSTEM_CONTAINERS = (KUBELET, RUNTIME, MISC)
 OWN_CGROUPS = Path("/proc/self/cgroup")
 _ROUNDS = 10
 _INIT = 1
@@ -63,7 +61,7 @@ class SystemCgroupNames(Record):
 def is_kernel_thread(pid: int) -> bool:
     """Tell whether a process has no program, as threads of the kernel, and processes that are gone."""
     try:
-        os.readlink(f"/proc/{pid}/exe")
+        Path(f"/proc/{pid}/exe").readlink()
     except FileNotFoundError:
         return True
     except OSError:

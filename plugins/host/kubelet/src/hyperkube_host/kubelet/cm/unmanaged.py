@@ -11,7 +11,6 @@ from hyperkube_host.kubelet.cm.cgroup_name import CgroupName
 from hyperkube_host.kubelet.cm.interface import (
     NO_OPTIONS,
     ActivePods,
-    CgroupUse,
     CriMessage,
     PodContainerManager,
     RunContainerOptions,
@@ -19,6 +18,7 @@ from hyperkube_host.kubelet.cm.interface import (
     UpdateContainer,
 )
 from hyperkube_host.kubelet.qos.resource_config import QUOTA_PERIOD
+from hyperkube_host.kubelet.types.cgroup_use import CgroupUse
 
 from hyperkube.kinds.resource_lists import ResourceList
 from hyperkube.machinery.objects import Object

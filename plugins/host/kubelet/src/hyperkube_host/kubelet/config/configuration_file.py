@@ -42,6 +42,7 @@ FLAG_OF = {
     "imageGCLowThresholdPercent": "image-gc-low-threshold",
     "imageMaximumGCAge": "image-maximum-gc-age",
     "registryPullQPS": "registry-qps",
+    "eventRecordQPS": "event-qps",
     "cpuCFSQuota": "cpu-cfs-quota",
     "cpuCFSQuotaPeriod": "cpu-cfs-quota-period",
     "cgroupsPerQOS": "cgroups-per-qos",
@@ -76,7 +77,7 @@ def with_configuration(path: str, folder: str, flags: Iterable[Flag], values: Fl
     Raises:
         UsageError: a file is no KubeletConfiguration, or a value in it cannot be.
     """
-    table = _read(Path(path), "--config") if path else {}
+    table: dict[str, Any] = _read(Path(path), "--config") if path else {}
     for file in _drop_ins(Path(folder)) if folder else ():
         table = apply_merge_patch(table, _read(file, "--config-dir"))
     known = {flag.name: flag for flag in flags}
@@ -116,7 +117,7 @@ def _drop_ins(folder: Path) -> Iterator[Path]:
             _log.info("--config-dir: %s is left out: its name does not end in %s", entry, DROP_IN_SUFFIX)
 
 
-def _read(path: Path, flag: str) -> Mapping[str, Any]:
+def _read(path: Path, flag: str) -> dict[str, Any]:
     import yaml  # most kubelets of a cluster in one process have no file
 
     try:

@@ -66,13 +66,18 @@ def _served_port(port: Object, offset: int) -> int:
     return number + offset if number < PRIVILEGED_PORTS else number
 
 
-def services_for(namespace: str, services: Iterable[Object], *, links: bool) -> list[Object]:
-    """Return the services whose variables a pod gets: its namespace's unless switched off, and the API server's."""
+def services_for(
+    namespace: str, services: Iterable[Object], *, links: bool, master_namespace: str = "default"
+) -> list[Object]:
+    """Return the services whose variables a pod gets: its namespace's unless switched off, and the API server's.
+
+    The latter is the Service ``kubernetes`` of `master_namespace`.
+    """
     return [
         service
         for service in services
         if (links and namespace_of(service) == namespace)
-        or (namespace_of(service) == "default" and name_of(service) == "kubernetes")
+        or (namespace_of(service) == master_namespace and name_of(service) == "kubernetes")
     ]
 
 
@@ -86,6 +91,7 @@ class Environment:
         *,
         services: Iterable[Object],
         port_offset: int = 0,
+        master_namespace: str = "default",
         ips: Mapping[str, str],
         allocatable: Mapping[str, str],
         get_config_map: GetKeyed,
@@ -98,6 +104,7 @@ class Environment:
         self._container = container
         self._services = services
         self._port_offset = port_offset
+        self._master_namespace = master_namespace
         self._ips = ips
         self._allocatable = allocatable
         self._get = {"ConfigMap": get_config_map, "Secret": get_secret}
@@ -112,7 +119,9 @@ class Environment:
         for source in self._container.get("envFrom") or []:
             values |= self._from(source)
         links = self._pod["spec"].get("enableServiceLinks", True) is not False
-        services = services_for(namespace_of(self._pod), self._services, links=links)
+        services = services_for(
+            namespace_of(self._pod), self._services, links=links, master_namespace=self._master_namespace
+        )
         ambient = service_variables(services, self._port_offset)
         for variable in self._container.get("env") or []:
             value = self._value(variable, {**ambient, **values})

@@ -116,6 +116,7 @@ def build_runtime_manager(given: RuntimeManagerInputs) -> RuntimeManager:
         tells_address=isinstance(runtime, TakesAddresses),
         unprivileged_port_offset=options.unprivileged_port_offset,
         relabelling=Relabelling.on_this_node(given.volumes),
+        master_service_namespace=options.master_service_namespace,
     )
     starter = ContainerStarter(
         runtime,

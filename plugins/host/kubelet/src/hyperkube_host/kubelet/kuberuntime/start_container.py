@@ -72,6 +72,8 @@ class NodeSettings(Record):
     """Whether containers are told their address in ``POD_IP``: they share the network of the node."""
     unprivileged_port_offset: int = 0
     """What the node's proxier adds to the service ports below 1024."""
+    master_service_namespace: str = "default"
+    """Where the Service of the API server is."""
 
 
 class PodPlace(NamedTuple):
@@ -257,6 +259,7 @@ class ContainerStarter:
             container,
             services=self._objects.services(),
             port_offset=self._settings.unprivileged_port_offset,
+            master_namespace=self._settings.master_service_namespace,
             ips=known,
             allocatable=self._settings.allocatable(),
             get_config_map=self._objects.config_map,

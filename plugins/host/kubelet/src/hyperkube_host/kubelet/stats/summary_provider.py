@@ -12,13 +12,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from hyperkube_host.kubelet.cm.interface import CgroupUse
-from hyperkube_host.kubelet.cm.system_cgroups import SYSTEM_CONTAINERS
 from hyperkube_host.kubelet.directories import KubeletDirectories
 from hyperkube_host.kubelet.stats.container_figures import PODS_CONTAINER, ContainerFigures, container_figures
 from hyperkube_host.kubelet.stats.file_systems import disk_usage, fs_info
 from hyperkube_host.kubelet.stats.machine import machine_use, process_limits
-from hyperkube_host.kubelet.stats.volume_stats import OfVolume, VolumeStats
+from hyperkube_host.kubelet.stats.volume_stats import PERIOD_SECONDS, OfVolume, VolumeStats
+from hyperkube_host.kubelet.types.cgroup_use import SYSTEM_CONTAINERS, CgroupUse
 
 from hyperkube.hookspecs.runtime import ContainerStatus, ReportsStats, Runtime, RuntimeFailed, SandboxStatus
 from hyperkube.machinery.clock import Clock
@@ -43,6 +42,7 @@ class SummaryProvider:
         allocatable_memory: Callable[[], int] = lambda: 0,
         of_volume: OfVolume = lambda _uid, _path: None,
         system_use: Callable[[], Mapping[str, CgroupUse]] = dict,
+        volume_seconds: float = PERIOD_SECONDS,
     ) -> None:
         """Take what is measured.
 
@@ -55,6 +55,7 @@ class SummaryProvider:
             allocatable_memory: returns how much memory all pods together may use; 0 when that is not limited.
             of_volume: returns how full a volume is that is more than a folder, see `VolumeStats`.
             system_use: returns what processes that are no pods use, by the name of their group.
+            volume_seconds: how long the figures of a volume are good; 0 or less for not measuring any.
         """
         self._runtime = runtime
         self._clock = clock
@@ -63,7 +64,7 @@ class SummaryProvider:
         self._pods = pods
         self._allocatable_memory = allocatable_memory
         self._system_use = system_use
-        self._volumes = VolumeStats(directories, clock, of_volume)
+        self._volumes = VolumeStats(directories, clock, of_volume, volume_seconds)
         self._lock = threading.Lock()
         self._before: dict[str, tuple[float, int, int]] = {}
 

@@ -1,4 +1,4 @@
-"""How much the volumes of pods take; measured anew after a minute, as it means looking at every file.
+"""How much the volumes of pods take; measured anew after a period, as it means looking at every file.
 
 Source: kubernetes ``pkg/kubelet/server/stats/volume_stat_calculator.go``.
 """
@@ -25,9 +25,17 @@ class VolumeStats:
     """Measures the folders of volumes; thread-safe."""
 
     def __init__(
-        self, directories: KubeletDirectories, clock: Clock, of_volume: OfVolume = lambda _uid, _path: None
+        self,
+        directories: KubeletDirectories,
+        clock: Clock,
+        of_volume: OfVolume = lambda _uid, _path: None,
+        period: float = PERIOD_SECONDS,
     ) -> None:
-        """Measure what is in the folders of pods, except where `of_volume` knows better."""
+        """Measure what is in the folders of pods, except where `of_volume` knows better.
+
+        A figure is good for `period` seconds; 0 or less for none at all.
+        """
+        self._period = period
         self._of_volume = of_volume
         self._directories = directories
         self._clock = clock
@@ -36,12 +44,12 @@ class VolumeStats:
 
     def of(self, pod: Object) -> list[Object]:
         """Return the row of each volume that has files of its own on this node."""
-        if not pod["spec"].get("volumes"):
+        if self._period <= 0 or not pod["spec"].get("volumes"):
             return []
         uid, now = uid_of(pod), self._clock.monotonic()
         with self._lock:
             known = self._measured.get(uid)
-        if known is not None and now - known[0] < PERIOD_SECONDS:
+        if known is not None and now - known[0] < self._period:
             return known[1]
         rows = self._measure(uid)
         with self._lock:

@@ -1,10 +1,10 @@
-"""A kubelet some of whose requests fail."""
+"""A kubelet some of whose requests fail, or wait for their turn."""
 
 from random import Random
 
 import pytest
-from hyperkube_host.kubelet.chaos_client import ChaosClient, with_chaos
 from hyperkube_host.kubelet.command import COMMAND, options_of
+from hyperkube_host.kubelet.intercepted_clients import InterceptedClient, with_chaos, with_pace
 from hyperkube_host.kubelet.kubelet import Kubelet
 
 from hyperkube.client.client import Client
@@ -49,7 +49,7 @@ def test_every_verb_can_fail_and_then_changes_nothing():
 
 
 def test_what_does_not_fail_is_done():
-    client = ChaosClient(FakeClient(SystemClock()), 0.0, Random(1))
+    client = InterceptedClient(FakeClient(SystemClock()), lambda _verb: None)
 
     for call in verbs(client):
         call()
@@ -90,3 +90,40 @@ def test_pods_settle_although_requests_fail(tmp_path):
         eventually(lambda: {one.get("status", {}).get("phase") for one in api.objects(PODS)} == {"Running"})
     finally:
         kubelet.close()
+
+
+class Slept:
+    """A clock that stands still but for its sleepers, and counts how long they slept."""
+
+    def __init__(self):
+        self.slept = 0.0
+
+    def monotonic(self):
+        return self.slept
+
+    def sleep(self, seconds):
+        self.slept += seconds
+
+
+def test_events_wait_for_their_turn_once_a_burst_is_through():
+    clock = Slept()
+    client = with_pace(FakeClient(SystemClock()), 2.0, 3, clock)
+
+    slept = []
+    for number in range(6):
+        client.create(CONFIG_MAPS, {**OBJECT, "metadata": {"name": f"c{number}"}}, "ns")
+        slept.append(clock.slept)
+
+    assert slept == [0, 0, 0, 0.5, 1.0, 1.5]
+
+
+def test_without_a_rate_events_do_not_wait():
+    client = FakeClient(SystemClock())
+
+    assert with_pace(client, 0.0, 3, Slept()) is client
+
+
+@pytest.mark.parametrize(("qps", "burst", "flag"), [(-1.0, 1, "--event-qps -1"), (1.0, -2, "--event-burst -2")])
+def test_a_negative_rate_is_refused(qps, burst, flag):
+    with pytest.raises(UsageError, match=f"{flag} must not be a negative number"):
+        with_pace(FakeClient(SystemClock()), qps, burst, Slept())
