@@ -14,7 +14,7 @@ THEIRS = [module for module in modules().values() if module.member.family in {"h
 VOCABULARY = {
     "AlwaysAllow": (
         "a type in AuthorizationConfiguration, and a mode of the kubelet's own",
-        {"reload", "options", "auth"},
+        {"reload", "server_options", "auth"},
     ),
     "AlwaysDeny": ("a type in AuthorizationConfiguration", {"reload"}),
     "csi-host-path": ("the driver whose folder `up` gives as a flag", {"arguments"}),

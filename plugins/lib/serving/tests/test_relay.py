@@ -163,6 +163,47 @@ def test_an_upgraded_connection_carries_no_more_than_its_rate(toy, start, connec
     assert time.monotonic() - began > 0.2  # the last piece need not be waited for
 
 
+@pytest.mark.slow
+def test_an_upgraded_connection_that_carries_nothing_is_closed(toy, start, ws):
+    ended = threading.Event()
+
+    def serve(channels):
+        while data := channels.read(0):
+            channels.write(1, data)
+        ended.set()
+
+    toy.routes["/exec"] = lambda _: ExecUpgrade(serve=serve, stdin=True)
+    client = ws(start(limits=EdgeLimits(stream_idle_timeout=2.0)), "/exec", "v5.channel.k8s.io")
+    client.recv()
+    began = time.monotonic()
+    for _ in range(4):  # what carries something now and then stays
+        time.sleep(1.0)
+        client.send_binary(b"\x00still here")
+        assert client.recv() == b"\x01still here"
+
+    assert client.recv() == ""
+    assert time.monotonic() - began > 5.0
+    assert ended.wait(10)
+
+
+@pytest.mark.slow
+def test_a_relayed_connection_that_carries_nothing_is_closed_on_both_sides(toy, start, connect):
+    listener = socket.create_server(("127.0.0.1", 0))
+    toy.routes["/x"] = lambda _: RelayUpgrade(host="127.0.0.1", port=listener.getsockname()[1], path="/x", tls=False)
+    client = connect(start(limits=EdgeLimits(stream_idle_timeout=1.0)))
+    client.get("/x", "Connection: Upgrade", "Upgrade: SPDY/3.1", method="POST")
+    far, _ = listener.accept()
+    far.settimeout(30)
+    far.recv(65536)
+    far.sendall(b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n")
+    client.head()
+
+    assert client.rest() == b""
+    assert far.recv(1) == b""
+    far.close()
+    listener.close()
+
+
 def test_stream_versions_arrive_as_lines_of_their_own(toy, edge, connect):
     listener = socket.create_server(("127.0.0.1", 0))
     toy.routes["/exec"] = lambda _: RelayUpgrade(host="127.0.0.1", port=listener.getsockname()[1], path="/x", tls=False)

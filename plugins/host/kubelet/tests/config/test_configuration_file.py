@@ -48,6 +48,7 @@ maxParallelImagePulls: 4
 serializeImagePulls: false
 preloadedImagesVerificationAllowlist: [registry.test/app]
 featureGates: {GenericWorkload: true}
+streamingConnectionIdleTimeout: 1h
 crashLoopBackOff: {maxContainerRestartPeriod: 20s}
 podLogsDir: /var/log/pods
 shutdownGracePeriodByPodPriority: [{priority: 1000, shutdownGracePeriodSeconds: 20}, {priority: 0, shutdownGracePeriodSeconds: 30}]
@@ -58,7 +59,6 @@ UNREAD = """
 cgroupDriver: systemd
 memorySwap: {}
 logging: {format: json}
-streamingConnectionIdleTimeout: 1h
 """
 # What kubeadm writes.
 ZEROS = """
@@ -131,6 +131,7 @@ def test_fields_are_flags_by_other_names(tmp_path, caplog):
     assert read_restart_delays(found.values) == (10, 20)
     assert str(pod_logs_dir(found.values)) == "/var/log/pods"
     assert read_grace_periods(found.values) == ((0, 30), (1000, 20))
+    assert found.server.stream_idle_seconds == 3600
     assert found.server.gates == {"GenericWorkload": True}
 
 
@@ -189,7 +190,6 @@ def test_fields_without_effect_are_named(tmp_path, caplog):
     named = [record.getMessage().partition("field ")[2].partition(" ")[0] for record in caplog.records]
     assert named == [
         "logging",
-        "streamingConnectionIdleTimeout",
     ]  # fmt: skip
 
 

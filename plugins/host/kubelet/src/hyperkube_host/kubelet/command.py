@@ -78,10 +78,18 @@ def edge_of(kubelet: Kubelet, loop: EdgeLoop | None = None) -> Edge:
         UsageError: a certificate cannot be written.
     """
     from hyperkube_lib.serving.edge import Edge
+    from hyperkube_lib.serving.limits import EdgeLimits
 
     server, tls = kubelet.options.server, _tls_files(kubelet.options)
+    limits = EdgeLimits(stream_idle_timeout=server.stream_idle_seconds)
     return Edge(
-        kubelet.handler, host=server.address, port=server.port, tls=tls, loop=loop, shared=server.permit_port_sharing
+        kubelet.handler,
+        host=server.address,
+        port=server.port,
+        tls=tls,
+        loop=loop,
+        limits=limits,
+        shared=server.permit_port_sharing,
     )
 
 

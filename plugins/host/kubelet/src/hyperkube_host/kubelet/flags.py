@@ -228,7 +228,12 @@ FLAGS = (
         Flag("healthz-bind-address", ADDRESS, "127.0.0.1", "address of the health endpoint"),
         Flag("healthz-port", INT, 10248, "port of the health endpoint; 0 for none"),
         Flag("read-only-port", INT, 0, "port without authentication; 0 for none"),
-        Flag("streaming-connection-idle-timeout", DURATION, "4h0m0s", "idle streams end after it", accepted=True),
+        Flag(
+            "streaming-connection-idle-timeout",
+            DURATION,
+            "4h0m0s",
+            "after which an exec, attach or port-forward that carries nothing is ended; 0 never",
+        ),
         Flag("cadvisor-port", INT, 0, "port of the containers' metrics as cAdvisor has them; 0 for none"),
     ),
     *SECURE_SERVING,

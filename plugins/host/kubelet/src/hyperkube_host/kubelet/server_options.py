@@ -23,6 +23,7 @@ class ServerOptions(Record):
     healthz_address: str
     healthz_port: int
     debugging_handlers: bool
+    stream_idle_seconds: float
     cert_dir: Path
     tls_cert_file: str
     tls_private_key_file: str
@@ -62,6 +63,7 @@ class ServerOptions(Record):
             healthz_address=values["healthz-bind-address"],
             healthz_port=values["healthz-port"],
             debugging_handlers=values["enable-debugging-handlers"],
+            stream_idle_seconds=max(0.0, values["streaming-connection-idle-timeout"]),
             cert_dir=Path(values["cert-dir"] or Path(values["root-dir"]) / "pki"),
             tls_cert_file=values["tls-cert-file"],
             tls_private_key_file=values["tls-private-key-file"],

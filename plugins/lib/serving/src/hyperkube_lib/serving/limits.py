@@ -31,6 +31,7 @@ class EdgeLimits(Record):
         stream_rate: bytes per second that each way of an upgraded connection to another server may carry; 0 for any.
         idle_timeout: after which a connection without a request is closed.
         head_timeout: within which a begun request's headers must be complete.
+        stream_idle_timeout: after which an upgraded connection that carries nothing either way is closed; 0 for never.
         stall_timeout: after which a client that reads nothing of what waits for it is cut off.
     """
 
@@ -46,6 +47,7 @@ class EdgeLimits(Record):
     stream_rate: int = 0
     idle_timeout: float = 90.0
     head_timeout: float = 32.0
+    stream_idle_timeout: float = 0.0
     stall_timeout: float = 30.0
 
     def allotted(self, query: str) -> float:

@@ -69,6 +69,7 @@ class Upgraded(asyncio.Protocol):
         self._finishing = False
         self._over = False
         self._stall: tuple[int, float] | None = None
+        self._active_at = service.now
 
     def begin(self, transport: asyncio.Transport, greeting: bytes, early: bytes) -> None:
         """Take the transport over, send the greeting, and read what the client had sent ahead."""
@@ -83,11 +84,16 @@ class Upgraded(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Count the bytes as unread and pass them on."""
+        self.active()
         if self._finishing:
             return
         self.arrived(len(data))
         if self.listener is not None:
             self.listener.received(data)
+
+    def active(self) -> None:
+        """Note that the connection carries something: bytes for the client, or from it."""
+        self._active_at = self.service.now
 
     def arrived(self, size: int) -> None:
         """Count bytes that wait for a reader, and pause the client when they are many."""
@@ -155,6 +161,7 @@ class Upgraded(asyncio.Protocol):
     def send(self, data: bytes) -> None:
         """Send bytes; on the loop."""
         if self._transport is not None and data:
+            self.active()
             self._transport.write(data)
 
     def reply(self, data: bytes) -> None:
@@ -202,7 +209,12 @@ class Upgraded(asyncio.Protocol):
         return STREAM
 
     def tick(self, now: float) -> None:
-        """Cut off a client that reads nothing."""
+        """Cut off a client that reads nothing; close a connection that has carried nothing for too long."""
+        idle = self.service.limits.stream_idle_timeout
+        if idle and now - self._active_at > idle:
+            self.service.logger.info("an upgraded connection was idle for %.0f s: closed", idle)
+            self.drain()
+            return
         if self._stall is not None:
             size, since = self._stall
             if self.unsent != size:

@@ -85,6 +85,7 @@ class WebSocket(Upgraded):
         """Take frames apart and messages together."""
         from wsproto.utilities import ProtocolError
 
+        self.active()
         try:
             self._frames.receive_data(data)
         except ProtocolError as error:
@@ -180,6 +181,7 @@ class WebSocket(Upgraded):
 
     def _write(self, data: bytes) -> None:
         if self._transport is not None:
+            self.active()
             self._transport.write(data)
 
 
