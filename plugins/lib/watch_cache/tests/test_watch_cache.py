@@ -97,6 +97,16 @@ class TestReading:
         assert [o.name for o in some.objects] == ["x", "y"]
         assert everything.revision == cluster.store.revision()
 
+    def test_a_list_of_one_name_looks_at_no_other_object(self, cluster):
+        for namespace, name in [("a", "x"), ("a", "xy"), ("b", "x")]:
+            cluster.put(name, namespace)
+        seen = []
+
+        found = cluster.pods.list(namespace="a", name="x", matches=lambda obj: seen.append(obj.name) or True, limit=1)
+
+        assert ([(o.namespace, o.name) for o in found.objects], seen) == ([("a", "x")], ["x"])
+        assert (found.next_start, cluster.pods.list(namespace="a", name="z").objects) == ("", [])
+
     def test_pages_are_one_snapshot(self, cluster):
         for name in ("c0", "c1", "c2", "c3", "c4"):
             cluster.put(name)

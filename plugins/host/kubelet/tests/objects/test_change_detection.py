@@ -6,6 +6,8 @@ from hyperkube_host.kubelet.objects.change_detection import (
     GET,
     STRATEGIES,
     WATCH,
+    CachedStore,
+    WatchedStore,
     check_strategy,
     ttl_of,
 )
@@ -200,3 +202,67 @@ def test_another_strategy_is_refused():
 @pytest.mark.parametrize(("node", "seconds"), [(NODE, 15.0), ({}, 60.0), ({"metadata": {}}, 60.0)])
 def test_the_node_tells_how_long_an_object_is_kept(node, seconds):
     assert ttl_of(node) == seconds
+
+
+@pytest.fixture
+def store():
+    """A store that has one watch over its network, and reads the rest anew after fifteen seconds."""
+    client, clock = CountingClient(FakeClock()), FakeClock()
+    beyond = CachedStore(client, clock, CONFIG_MAPS, lambda: 15.0)
+    for name in ("a", "b"):
+        client.create(CONFIG_MAPS, {"metadata": {"name": name}, "data": {"k": "1"}}, "ns")
+    store = WatchedStore(client, SystemClock(), CONFIG_MAPS, beyond, most=1)
+    yield store, client, clock
+    store.close()
+
+
+def rewrite(client, name, **fields):
+    client.patch(CONFIG_MAPS, name, {"data": {"k": "2"}, **fields}, "ns")
+
+
+def test_beyond_so_many_watches_objects_are_read_again_after_a_while(store):
+    watched, client, clock = store
+    for name in ("a", "b"):
+        watched.follow("ns", name)
+    before = [watched.get("ns", name)["data"]["k"] for name in ("a", "b")]
+    client.reads = 0
+    for name in ("a", "b"):
+        rewrite(client, name)
+    eventually(lambda: watched.get("ns", "a")["data"]["k"] == "2")
+
+    seen = [watched.get("ns", "b")["data"]["k"]]
+    clock.advance(16)
+    seen.append(watched.get("ns", "b")["data"]["k"])
+
+    assert (before, seen, client.reads) == (["1", "1"], ["1", "2"], 1)
+    assert client.selectors == ["metadata.name=a"]
+
+
+def test_a_pod_that_comes_later_gets_a_watch_that_has_become_free_or_reads_at_once(store):
+    watched, client, _clock = store
+    for name in ("a", "b"):
+        watched.follow("ns", name)
+        watched.get("ns", name)
+    rewrite(client, "b")
+    watched.follow("ns", "b")
+    assert watched.get("ns", "b")["data"]["k"] == "2"
+
+    watched.forget("ns", "a")
+    watched.follow("ns", "b")
+    watched.get("ns", "b")
+    eventually(lambda: client.selectors == ["metadata.name=a", "metadata.name=b"])
+
+
+def test_what_never_changes_is_read_once_also_beyond(store):
+    watched, client, clock = store
+    rewrite(client, "b", immutable=True)
+    for name in ("a", "b"):
+        watched.follow("ns", name)
+    watched.get("ns", "b")
+    client.reads = 0
+    clock.advance(100)
+
+    assert (watched.get("ns", "b")["data"]["k"], client.reads) == ("2", 0)
+    watched.forget("ns", "b")
+    watched.get("ns", "b")
+    assert client.reads == 1

@@ -161,6 +161,7 @@ class ResourceCache:
         self,
         *,
         namespace: str = "",
+        name: str = "",
         index: Index | None = None,
         matches: Predicate | None = None,
         limit: int = 0,
@@ -172,6 +173,7 @@ class ResourceCache:
 
         Args:
             namespace: empty for all of them.
+            name: only the object of this name in the namespace, or of no namespace: no other one is looked at.
             index: only objects with this value in a declared index.
             matches: only objects that this accepts (label and field selectors).
             limit: at most so many (0: all).
@@ -187,6 +189,9 @@ class ResourceCache:
         self._source.wait_for(self, resource_version)
         low = self.prefix + (f"{namespace}/" if namespace else "")
         high = prefix_end(low)
+        if name:
+            low = self.key(namespace, name)
+            high = f"{low}\0"
         low = max(low, self.prefix + start)
         wanted = resource_version if exact and resource_version else None
         try:

@@ -30,27 +30,30 @@ class InProcessWatch:
     def __init__(self, watching: OpenedWatch, clock: Clock) -> None:
         self._watching = watching
         self._clock = clock
-        self._rung = threading.Event()
-        self._closed = threading.Event()
+        # Only who iterates waits, for both: informers look in passing, thousands of them in one process.
+        self._waited_for: tuple[threading.Event, ...] = ()
+        self._closed = False
         self._deadline = clock.monotonic() + watching.seconds
         self._next_bookmark = clock.monotonic() + _BOOKMARK_SECONDS
 
     def __iter__(self) -> Iterator[WatchEvent]:
         """Yield events until the server ends the watch or `close` is called."""
-        self._watching.signal.connect(self._rung.set)
-        while not self._closed.is_set():
-            self._rung.clear()
+        rung, closed = self._waited_for = threading.Event(), threading.Event()
+        self._watching.signal.connect(rung.set)
+        # `close` sets the flag first and the events then: it is seen here, or ends the wait below.
+        while not self._closed:
+            rung.clear()
             taken = self.take()
             for event in taken.events:
-                if self._closed.is_set():
+                if self._closed:
                     return
                 yield event
             if taken.ended:
                 return
             if taken.events:
-                self._closed.wait(taken.seconds)  # of the machine's time, not the cluster's
+                closed.wait(taken.seconds)  # of the machine's time, not the cluster's
             else:
-                self._clock.wait(self._rung, taken.seconds)
+                self._clock.wait(rung, taken.seconds)
 
     def connect(self, ring: Callable[[], None]) -> None:
         """Have `ring` called, from any thread, when there is something to take."""
@@ -59,7 +62,7 @@ class InProcessWatch:
     def take(self) -> Taken:
         """Return what there is by now, without waiting."""
         watch = self._watching.watch
-        if self._closed.is_set():
+        if self._closed:
             return Taken([], ended=True)
         if watch is None:
             return self._end()
@@ -77,10 +80,11 @@ class InProcessWatch:
 
     def close(self) -> None:
         """End the iteration, also when it is blocked; idempotent."""
-        self._closed.set()
+        self._closed = True
         if self._watching.watch is not None:
             self._watching.watch.close()
-        self._rung.set()
+        for event in self._waited_for:
+            event.set()
 
     def _end(self) -> Taken:
         watch = self._watching.watch

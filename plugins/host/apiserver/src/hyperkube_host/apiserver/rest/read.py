@@ -63,6 +63,8 @@ def list_objects(services: Services, request: ApiRequest, target: Target) -> Lis
     listed = partial(
         cache.list,
         namespace=selection.namespace,
+        # An informer of one object lists it by its name, and the kubelet has one for each ConfigMap of its pods.
+        name=selection.name if selection.namespace or not served.spec.namespaced else "",
         index=selection.index,
         start=options.start,
         resource_version=options.version,

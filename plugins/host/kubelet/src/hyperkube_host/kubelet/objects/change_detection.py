@@ -7,6 +7,7 @@ names it comes until the last one goes. Sources: kubernetes ``pkg/kubelet/util/m
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable
 from typing import Protocol
@@ -24,6 +25,8 @@ STRATEGIES = (WATCH, CACHE, GET)
 DEFAULT_TTL_SECONDS = 60.0
 TTL_ANNOTATION = "node.alpha.kubernetes.io/ttl"
 """The seconds for which the controller ``ttl`` lets a node keep objects: more in larger clusters."""
+MOST_WATCHES = 200
+"""Watches of a resource over a network, where each is a connection and a thread: about 90 KiB."""
 SYNC_SECONDS = 1.0
 """How long a reader waits for the first answer of a watch."""
 
@@ -68,7 +71,9 @@ def object_store(
         return SimpleStore(client, resource)
     if strategy == CACHE:
         return CachedStore(client, clock, resource, lambda: ttl_of(node()))
-    return WatchedStore(client, clock, resource)
+    beyond = CachedStore(client, clock, resource, lambda: ttl_of(node()))
+    is_remote = getattr(client, "shared_threads", None) is None
+    return WatchedStore(client, clock, resource, beyond, MOST_WATCHES if is_remote else sys.maxsize)
 
 
 def ttl_of(node: Object) -> float:
@@ -138,15 +143,24 @@ class CachedStore:
 
 
 class WatchedStore:
-    """Watches each object by itself: a node may not list those that its pods do not name."""
+    """Watches each object by itself: a node may not list those that its pods do not name.
 
-    def __init__(self, client: Client, clock: Clock, resource: GroupVersionResource) -> None:
+    A node with thousands of them would pay hundreds of megabytes: what comes beyond `most` is read again after a while
+    instead, as all are by the strategy Cache. What never changes (`immutable`) is not watched.
+    """
+
+    def __init__(
+        self, client: Client, clock: Clock, resource: GroupVersionResource, beyond: CachedStore, most: int
+    ) -> None:
         self._client = client
         self._clock = clock
         self._resource = resource
         self._lock = threading.Lock()
         self._watched: dict[tuple[str, str], Informer] = {}
         self._immutable: dict[tuple[str, str], Object] = {}
+        self._beyond = beyond
+        self._most = most
+        self._unwatched: set[tuple[str, str]] = set()
         self._closed = False
 
     def get(self, namespace: str, name: str) -> Object:
@@ -158,8 +172,12 @@ class WatchedStore:
         key = (namespace, name)
         with self._lock:
             watched, settled = self._watched.get(key), self._immutable.get(key)
+            is_unwatched = key in self._unwatched
         if settled is not None:
             return settled
+        if is_unwatched:
+            found = self._beyond.get(namespace, name)
+            return self._settle(key, found) if found.get("immutable") else found
         if watched is None:
             return self._client.get(self._resource, name, namespace)
         if not watched.wait_synced(SYNC_SECONDS):
@@ -168,18 +186,18 @@ class WatchedStore:
         found = watched.get(namespace, name)
         if found is None:
             raise NotFound.about(self._resource.group_resource, name)
-        if found.get("immutable"):
-            self._settle(key, found)
-        return found
+        return self._settle(key, found) if found.get("immutable") else found
 
-    def _settle(self, key: tuple[str, str], found: Object) -> None:
+    def _settle(self, key: tuple[str, str], found: Object) -> Object:
         """Watch no more what never changes; if it is deleted and made anew, the next pod that comes begins again."""
         with self._lock:
             watched = self._watched.pop(key, None)
-            if watched is not None:
+            if watched is not None or key in self._unwatched:
+                self._unwatched.discard(key)
                 self._immutable[key] = found
         if watched is not None:
             watched.stop()
+        return found
 
     def follow(self, namespace: str, name: str) -> None:
         """Begin to watch an object."""
@@ -188,21 +206,29 @@ class WatchedStore:
             self._immutable.pop(key, None)
             if key in self._watched or self._closed:
                 return
-            watched = Informer(
-                self._client,
-                self._clock,
-                self._resource,
-                namespace=namespace,
-                field_selector=f"metadata.name={name}",
-            )
-            self._watched[key] = watched
-        watched.start()
+            watched = self._watch(key) if len(self._watched) < self._most else None
+            if watched is None:
+                self._unwatched.add(key)
+        if watched is not None:
+            watched.start()
+        else:
+            self._beyond.follow(namespace, name)
+
+    def _watch(self, key: tuple[str, str]) -> Informer:
+        namespace, name = key
+        self._unwatched.discard(key)
+        self._watched[key] = watched = Informer(
+            self._client, self._clock, self._resource, namespace=namespace, field_selector=f"metadata.name={name}"
+        )
+        return watched
 
     def forget(self, namespace: str, name: str) -> None:
         """End its watch."""
         with self._lock:
             self._immutable.pop((namespace, name), None)
             watched = self._watched.pop((namespace, name), None)
+            self._unwatched.discard((namespace, name))
+        self._beyond.forget(namespace, name)
         if watched is not None:
             watched.stop()
 
@@ -212,5 +238,7 @@ class WatchedStore:
             self._closed = True
             watched = list(self._watched.values())
             self._watched.clear()
+            self._unwatched.clear()
+        self._beyond.close()
         for one in watched:
             one.stop()
