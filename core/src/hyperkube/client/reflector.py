@@ -85,7 +85,9 @@ class Informer:
         self._synced = False
         self._when_synced: list[Callable[[], None]] = []
         self._synced_or_stopped = threading.Event()
-        self._stopping = threading.Event()
+        self._is_stopping = False
+        # A thread's rest, which `stop` ends; on shared threads nothing rests, and a kilobyte counts.
+        self._stopping: threading.Event | None = None
         self._version = ""
         self._watch: Watch | None = None
         self._watch_began = 0.0
@@ -177,14 +179,19 @@ class Informer:
             self._task = threads.task(self._step)
             self._task.wake()
             return
-        self._thread = threading.Thread(target=self._run, name=f"informer-{self.resource.resource}", daemon=True)
+        stopping = self._stopping = threading.Event()
+        self._thread = threading.Thread(
+            target=self._run, args=(stopping,), name=f"informer-{self.resource.resource}", daemon=True
+        )
         self._thread.start()
 
     def stop(self) -> None:
         """End the watch and the thread; the cache stays readable; idempotent, from any thread."""
         # First the flag, then the watch: a thread that opens a watch meanwhile looks at the flag once more before it
         # waits for events, so that a watch is either closed here or never waited for.
-        self._stopping.set()
+        self._is_stopping = True
+        if self._stopping is not None:
+            self._stopping.set()
         self._synced_or_stopped.set()
         if self._task is not None:
             self._task.stop()
@@ -250,15 +257,15 @@ class Informer:
                 ):
                     self._put(new)
 
-    def _run(self) -> None:
-        while not self._stopping.is_set():
+    def _run(self, stopping: threading.Event) -> None:
+        while not self._is_stopping:
             pause = self._attempt(self._list_and_follow)
             if pause:
-                self._clock.wait(self._stopping, pause)
+                self._clock.wait(stopping, pause)
 
     def _step(self) -> float | None:
         """Do what there is to do without waiting, and see to it that there is a next step when there is more."""
-        if self._stopping.is_set():
+        if self._is_stopping:
             return None
         pause = self._attempt(self._list_and_look)
         if self._watch is not None:
@@ -298,9 +305,9 @@ class Informer:
             self.refresh()
         watch = self._open()
         try:
-            for event in () if self._stopping.is_set() else watch:
+            for event in () if self._is_stopping else watch:
                 self._apply(event)
-                if self._stopping.is_set():
+                if self._is_stopping:
                     break
         finally:
             self._end_watch()
@@ -317,7 +324,7 @@ class Informer:
                 watch.connect(self._wake)
             self._taken = watch.take()
             for event in self._taken.events:
-                if self._stopping.is_set():
+                if self._is_stopping:
                     break
                 self._apply(event)
         except BaseException:
@@ -348,7 +355,7 @@ class Informer:
     def _judge_watch(self) -> None:
         """Count a watch that ended at once, having brought nothing, as a failure: the next one has to wait."""
         short = self._clock.monotonic() - self._watch_began < _SHORT_WATCH
-        self._failures = self._failures + 1 if short and not self._heard and not self._stopping.is_set() else 0
+        self._failures = self._failures + 1 if short and not self._heard and not self._is_stopping else 0
 
     def _wake(self) -> None:
         if self._task is not None:

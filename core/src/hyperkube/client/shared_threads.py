@@ -136,8 +136,8 @@ class SharedTask:
         self._woken = False
         self._left = False
         self._at_work: int | None = None
-        self._resting = threading.Event()
-        self._resting.set()
+        # Who stops the task waits for it; made for that, as a kilobyte counts where there are thousands of tasks.
+        self._rested: threading.Event | None = None
 
     def wake(self) -> None:
         """Ask for a step: soon, and after the present one if there is one; one step may answer many wake-ups."""
@@ -155,9 +155,11 @@ class SharedTask:
         """Run no more; returns when the present step has ended, unless that is what calls this. Idempotent."""
         with self._lock:
             self._left = True
-            within = self._at_work == threading.get_ident()
-        if not within:
-            self._resting.wait(LEAVE_SECONDS)
+            if self._at_work is None or self._at_work == threading.get_ident():
+                return
+            # Under the lock that the end of the step takes: the step either finds the event, or has ended already.
+            rested = self._rested = self._rested or threading.Event()
+        rested.wait(LEAVE_SECONDS)
 
     def run(self) -> None:
         """Do one step; for the threads."""
@@ -166,7 +168,6 @@ class SharedTask:
             if self._left:
                 return
             self._at_work = threading.get_ident()
-            self._resting.clear()
         rest: float | None = None
         try:
             rest = self._step()
@@ -175,7 +176,8 @@ class SharedTask:
         finally:
             with self._lock:
                 self._at_work = None
-                self._resting.set()
+                if self._rested is not None:
+                    self._rested.set()
                 # Queued under the same lock that `wake` takes: a wake-up either sees the step at work and is
                 # answered here, or sees it at rest and queues the task itself. None is lost, none queues twice.
                 if self._woken and rest is None:

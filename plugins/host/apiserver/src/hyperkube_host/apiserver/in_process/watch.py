@@ -45,7 +45,7 @@ class InProcessWatch:
             rung.clear()
             taken = self.take()
             for event in taken.events:
-                if self._closed:
+                if closed.is_set():
                     return
                 yield event
             if taken.ended:

@@ -176,8 +176,8 @@ class WatchedStore:
         if settled is not None:
             return settled
         if is_unwatched:
-            found = self._beyond.get(namespace, name)
-            return self._settle(key, found) if found.get("immutable") else found
+            read = self._beyond.get(namespace, name)
+            return self._settle(key, read) if read.get("immutable") else read
         if watched is None:
             return self._client.get(self._resource, name, namespace)
         if not watched.wait_synced(SYNC_SECONDS):
