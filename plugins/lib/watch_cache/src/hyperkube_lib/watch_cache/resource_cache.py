@@ -187,11 +187,8 @@ class ResourceCache:
             Timeout: the cache does not reach the resource version in time.
         """
         self._source.wait_for(self, resource_version)
-        low = self.prefix + (f"{namespace}/" if namespace else "")
-        high = prefix_end(low)
-        if name:
-            low = self.key(namespace, name)
-            high = f"{low}\0"
+        low = self.key(namespace, name) if name else self.prefix + (f"{namespace}/" if namespace else "")
+        high = f"{low}\0" if name else prefix_end(low)
         low = max(low, self.prefix + start)
         wanted = resource_version if exact and resource_version else None
         try:
