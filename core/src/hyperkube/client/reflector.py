@@ -9,9 +9,10 @@ import logging
 import threading
 from collections.abc import Callable
 from random import Random
-from typing import NamedTuple, cast
+from typing import cast
 
 from hyperkube.client.client import Client, ObjectList, QuietWatch, Taken, Watch, WatchEvent
+from hyperkube.client.handlers import Handler, Handlers, UpdateHandler, no_update, nothing
 from hyperkube.client.object_cache import IndexFunction, ObjectCache, Objects
 from hyperkube.client.shared_threads import SharedTask, SharedThreads
 from hyperkube.machinery.backoff import Backoff
@@ -21,8 +22,6 @@ from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.objects import Object, metadata, name_of, namespace_of, resource_version_of, uid_of
 
 Projection = Callable[[Object], Object]
-Handler = Callable[[Object], None]
-UpdateHandler = Callable[[Object, Object], None]
 
 PAGE_SIZE = 500
 WATCH_SECONDS = (600, 1200)
@@ -35,20 +34,6 @@ def without_managed_fields(obj: Object) -> Object:
     """Drop ``metadata.managedFields``, which no controller reads; the projection used by default."""
     metadata(obj).pop("managedFields", None)
     return obj
-
-
-def _nothing(_obj: Object) -> None:
-    """Handle an event that the subscriber did not ask for."""
-
-
-def _no_update(_old: Object, _new: Object) -> None:
-    """Handle an update that the subscriber did not ask for."""
-
-
-class _Handlers(NamedTuple):
-    on_add: Handler
-    on_update: UpdateHandler
-    on_delete: Handler
 
 
 class Informer:
@@ -81,7 +66,7 @@ class Informer:
         self._logger = logging.getLogger("hyperkube.informer")
         self._cache = ObjectCache(detect_mutations=detect_mutations)
         self._delivery = threading.RLock()
-        self._handlers: list[_Handlers] = []
+        self._handlers: list[Handlers] = []
         self._synced = False
         self._when_synced: list[Callable[[], None]] = []
         self._synced_or_stopped = threading.Event()
@@ -129,9 +114,9 @@ class Informer:
 
     def add_handler(
         self,
-        on_add: Handler = _nothing,
-        on_update: UpdateHandler = _no_update,
-        on_delete: Handler = _nothing,
+        on_add: Handler = nothing,
+        on_update: UpdateHandler = no_update,
+        on_delete: Handler = nothing,
     ) -> None:
         """Subscribe; what the cache holds already is delivered by `on_add` before this returns.
 
@@ -139,7 +124,7 @@ class Informer:
         short (enqueue a key) and must not change the object.
         """
         with self._delivery:
-            handlers = _Handlers(on_add, on_update, on_delete)
+            handlers = Handlers(on_add, on_update, on_delete)
             self._handlers.append(handlers)
             for obj in self._cache.snapshot():
                 self._call(handlers.on_add, obj)
