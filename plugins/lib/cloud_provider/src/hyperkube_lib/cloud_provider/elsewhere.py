@@ -1,7 +1,7 @@
 """Clouds that Kubernetes has, or had, a provider for and we have not: what to do instead, in one line each.
 
 Looked for: a client library that is kept. CloudStack, oVirt and vSphere have one (``cs``, ``ovirt-engine-sdk-python``,
-``pyvmomi``), and Azure; those of Rackspace (``pyrax``), Photon Platform and Mesos are gone, as the last two clouds are.
+``pyvmomi``); those of Rackspace (``pyrax``), Photon Platform and Mesos are gone, as the last two clouds are.
 Source: kubernetes 1.5 ``pkg/cloudprovider/providers/providers.go``.
 """
 
@@ -13,7 +13,6 @@ from hyperkube.machinery.errors import UsageError
 
 _OWN_SERVER: Final = "has no provider here: its own cloud controller manager, {}, serves a cluster with {}=external"
 INSTEAD: Final = {
-    "azure": _OWN_SERVER.format("cloud-provider-azure", "--cloud-provider"),
     "vsphere": _OWN_SERVER.format("cloud-provider-vsphere", "--cloud-provider"),
     "cloudstack": _OWN_SERVER.format("cloudstack-kubernetes-provider", "--cloud-provider"),
     "ovirt": "has no provider here, nor a cloud controller manager elsewhere: run its machines without a cloud",

@@ -1,0 +1,40 @@
+"""Azure keeps what every cloud promises, whatever call fails: with machines that stand alone, and with a scale set's."""
+
+import pytest
+from hyperkube_testing.cloud import service
+from hyperkube_testing.rest_cloud import RestCloudContract
+
+INTERNAL = {"service.beta.kubernetes.io/azure-load-balancer-internal": "true"}
+
+
+class TestContract(RestCloudContract):
+    @pytest.fixture
+    def built(self, double, built):
+        self._machine = double.machine()
+        return built
+
+    def node(self):
+        return self._machine
+
+    def nodes(self):
+        return [self.node()]
+
+    def route_target(self):
+        return self.node()["metadata"]["name"]
+
+    def missing_disk(self):
+        return "/subscriptions/sub/resourceGroups/shop/providers/Microsoft.Compute/disks/missing"
+
+    def shapes(self):
+        local = service("local")
+        local["spec"] |= {"externalTrafficPolicy": "Local", "healthCheckNodePort": 31234}
+        inner = service("inner")
+        inner["metadata"]["annotations"] = INTERNAL
+        return [service("outer"), local, inner]
+
+
+class TestContractOfScaleSets(TestContract):
+    @pytest.fixture
+    def built(self, double, built):
+        self._machine = double.instance()
+        return built

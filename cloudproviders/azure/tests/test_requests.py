@@ -1,0 +1,91 @@
+"""What Azure is asked for each shape of Service: a table, beside which Kubernetes' provider can be read."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+from hyperkube_testing.rest_cloud import common_shapes, conversation, read_table, shape
+
+_spec = importlib.util.spec_from_file_location("azure_microsoft", Path(__file__).with_name("microsoft.py"))
+microsoft = sys.modules.get("azure_microsoft") or importlib.util.module_from_spec(_spec)
+if "azure_microsoft" not in sys.modules:
+    _spec.loader.exec_module(microsoft)
+
+TABLE = Path(__file__).with_name("requests.txt")
+PREFIX = "service.beta.kubernetes.io/azure-"
+
+
+def asked(name, *ports, words=None, **annotations):
+    """Return a Service with Azure's annotations."""
+    told = {PREFIX + key.replace("_", "-"): value for key, value in annotations.items()}
+    return shape(name, *ports, annotations={**told, **(words or {})})
+
+
+def with_spec(made, **spec):
+    made["spec"] |= spec
+    return made
+
+
+def shapes():
+    """Return the Services: those that any cloud meets, and those with words that Azure's provider reads."""
+    inner = {"load_balancer_internal": "true"}
+    local = {"externalTrafficPolicy": "Local", "healthCheckNodePort": 31234}
+    own = [
+        asked("internal", **inner),
+        with_spec(asked("internal-address", **inner), loadBalancerIP="10.240.1.77"),
+        asked("internal-subnet", load_balancer_internal_subnet="dmz", **inner),
+        asked("internal-all-ports", load_balancer_enable_high_availability_ports="true", **inner),
+        asked("internal-sctp", (132, "SCTP"), **inner),
+        with_spec(asked("internal-local", **inner), **local),
+        asked("idle", load_balancer_tcp_idle_timeout="20"),
+        asked("idle-too-long", load_balancer_tcp_idle_timeout="31"),
+        asked("named-address", pip_name="mine"),
+        asked("named-address-of-none", pip_name="none"),
+        asked("prefix", pip_prefix_id="/subscriptions/sub/p/Microsoft.Network/publicIPPrefixes/pre"),
+        asked("dns", dns_label_name="shop"),
+        asked("tags", pip_tags="team=shop,cost=7", pip_ip_tags="RoutingPreference=Internet"),
+        asked("service-tags", allowed_service_tags="AzureCloud,AzureMonitor"),
+        with_spec(
+            asked("deny", deny_all_except_load_balancer_source_ranges="true"), loadBalancerSourceRanges=["192.0.2.0/24"]
+        ),
+        asked("shared-rule", shared_securityrule="true"),
+        asked("no-floating", disable_load_balancer_floating_ip="true"),
+        asked(
+            "http-probe", load_balancer_health_probe_protocol="http", load_balancer_health_probe_request_path="/live"
+        ),
+        asked("slow-probe", load_balancer_health_probe_interval="60", load_balancer_health_probe_num_of_probe="2"),
+        asked("port-probe", words={"service.beta.kubernetes.io/port_80_health-probe_interval": "10"}),
+        asked("more-addresses", additional_public_ips="20.9.9.9"),
+        with_spec(asked("users-address"), loadBalancerIP="20.0.0.99"),
+    ]
+    return {**common_shapes(), **{each["metadata"]["name"]: each for each in own}}
+
+
+def told(wanted, folder):
+    """Return what the provider asks for one Service, in a cluster of a machine alone and one of a scale set."""
+    double = microsoft.Microsoft()
+    address = {"ipAddress": "20.0.0.99", "publicIPAllocationMethod": "Static"}
+    double.put(f"{microsoft.NETWORK}/publicIPAddresses/mine", {"location": "westeurope", "properties": address})
+    nodes = [double.machine("node-1"), double.instance()]
+    balancers = microsoft.provider(microsoft.built(double, folder)).load_balancers
+    text = conversation(double, balancers, wanted, nodes)
+    for long, short in (
+        (microsoft.NETWORK, "@network"),
+        (microsoft.COMPUTE, "@compute"),
+        (microsoft.COMPUTE.lower(), "@compute"),
+    ):
+        text = text.replace(long, short)
+    return text
+
+
+@pytest.mark.parametrize("name", shapes())
+def test_it_asks_what_the_table_says(name, tmp_path):
+    assert told(shapes()[name], tmp_path) == read_table(TABLE.read_text())[name]
+
+
+def test_the_table_has_every_shape():
+    assert list(read_table(TABLE.read_text())) == list(shapes())
+    assert len(shapes()) >= 30
