@@ -79,10 +79,14 @@ class Tokens:
 class StubConsole:
     def __init__(self, client, clock):
         self.sessions = Sessions(clock)
+        self.users = {}
         self.upstream = Tokens(client)
 
     def cookie_name(self):
         return "console"
+
+    def machine_user(self, peer):
+        return self.users.get(peer)
 
     def set_cookie(self, session):
         return "Set-Cookie", f"console={session.key}; Path=/; HttpOnly; SameSite=Strict"
@@ -96,7 +100,7 @@ class Browser:
         self.twin = FakeClient(self.clock)
         self.console = StubConsole(self.twin, self.clock)
         self.client = build_app(self.console, self.clock).test_client()
-        self.session = self.console.sessions.open(Acting(self.twin))
+        self.session = self.console.sessions.open(Acting(self.twin), None)
         self.client.set_cookie("console", self.session.key)
         self.says("/api", discovery(("", "v1", "pods", "Pod", True), ("", "v1", "nodes", "Node", False),
                                     ("", "v1", "namespaces", "Namespace", False),

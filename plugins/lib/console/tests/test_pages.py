@@ -40,7 +40,7 @@ def test_a_token_of_the_cluster_signs_in(browser):
 def test_signing_out_ends_the_session(browser):
     browser.post("/sign-out")
 
-    assert browser.console.sessions.find(browser.session.key) is None
+    assert browser.console.sessions.find(browser.session.key, None) is None
 
 
 def test_a_form_without_the_sessions_secret_changes_nothing(browser):

@@ -64,7 +64,7 @@ def build_app(console: here.SignIn, clock: Clock) -> flask.Flask:
 def _check() -> ResponseReturnValue | None:
     """Let in who has signed in, and changes that come from the console's own pages."""
     console = here.console()
-    found = console.sessions.find(flask.request.cookies.get(console.cookie_name(), ""))
+    found = console.sessions.find(flask.request.cookies.get(console.cookie_name(), ""), _machine_user())
     flask.g.session = found
     if flask.request.endpoint in PUBLIC:
         return None
@@ -77,6 +77,11 @@ def _check() -> ResponseReturnValue | None:
                 "error.html", status=403, text="this form is too old: go back and load the page again"
             ), 403
     return None
+
+
+def _machine_user() -> int | None:
+    environ = flask.request.environ
+    return here.console().machine_user((environ.get("REMOTE_ADDR", ""), int(environ.get("REMOTE_PORT") or 0)))
 
 
 def _uncached(response: flask.Response) -> flask.Response:
@@ -126,7 +131,7 @@ def _take_token() -> ResponseReturnValue:
         wrong = f"the API server does not take it: {error}"
         return here.page("sign_in.html", used=False, wrong=wrong), 401
     answer = flask.redirect("/", 303)
-    answer.headers.add(*console.set_cookie(console.sessions.open(acting)))
+    answer.headers.add(*console.set_cookie(console.sessions.open(acting, _machine_user())))
     return answer
 
 

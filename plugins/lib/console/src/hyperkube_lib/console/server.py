@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hyperkube_lib.console.gate import SECURITY_HEADERS, STREAMS, Refused, refused, streamed
+from hyperkube_lib.console.machine_user import user_of
 from hyperkube_lib.console.sessions import Session, Sessions
 from hyperkube_lib.console.upstream import Upstream
 from hyperkube_lib.serving.edge import Edge
@@ -42,6 +43,7 @@ class Console:
         *,
         port: int = 0,
         changed: Callable[[str], None] = lambda _url: None,
+        user_of: Callable[[tuple[str, int], tuple[str, int]], int | None] = user_of,
     ) -> None:
         """Prepare; nothing is opened yet.
 
@@ -50,10 +52,12 @@ class Console:
             clock: for the sessions.
             port: 0 lets the system choose.
             changed: is told the next URL with a one-time token, at the start and whenever one was used.
+            user_of: tells whose process is at the other end of a connection.
         """
         self._clock = clock
         self._access = access
         self._changed = changed
+        self._user_of = user_of
         self.sessions = Sessions(clock)
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._upstream: Upstream | None = None
@@ -130,7 +134,12 @@ class Console:
 
     def session_of(self, request: HttpRequest) -> Session | None:
         """Return who asks; None without a sign-in."""
-        return self.sessions.find(cookie_of(request.headers.get("cookie", ""), self.cookie_name()))
+        key = cookie_of(request.headers.get("cookie", ""), self.cookie_name())
+        return self.sessions.find(key, self.machine_user(request.peer)) if key else None
+
+    def machine_user(self, peer: tuple[str, int]) -> int | None:
+        """Return the uid of who has connected from there, None where that cannot be told."""
+        return self._user_of(peer, (ADDRESS, self.port))
 
     def set_cookie(self, session: Session) -> tuple[str, str]:
         """Return the header that signs a browser in."""
@@ -142,7 +151,7 @@ class Console:
         if not self.sessions.redeem(token):
             return _elsewhere(f"{SIGN_IN}?used=1")
         self._changed(self.url)
-        session = self.sessions.open(self.upstream.owner())
+        session = self.sessions.open(self.upstream.owner(), self.machine_user(request.peer))
         return _elsewhere("/welcome", [self.set_cookie(session)])
 
     def _stream(self, request: HttpRequest) -> Answer:

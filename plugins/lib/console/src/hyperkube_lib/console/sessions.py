@@ -1,7 +1,8 @@
 """Who is signed in: one-time tokens become sessions, a session is a cookie.
 
 A one-time token opens one session of the console's owner, once; using it makes the next one. A session ends after
-twelve hours without a request, or when the user signs out.
+twelve hours without a request, or when the user signs out. It is good for connections of the machine's user who has
+opened it: another one who catches the cookie (see `hyperkube_lib.console.machine_user`) is not signed in by it.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ class Session:
         key: the cookie's value.
         csrf: what each request that changes something must repeat.
         acting: the API as its user.
+        uid: the machine's user who has opened it; None where that cannot be told.
         used: when it was last used, on the monotonic clock.
         rows: what pages have read and may show again for a moment, see `hyperkube_lib.console.reader`.
     """
@@ -42,6 +44,7 @@ class Session:
     key: str
     csrf: str
     acting: Acting
+    uid: int | None
     used: float
     rows: dict[object, tuple[float, object]] = field(default_factory=dict)
 
@@ -69,21 +72,21 @@ class Sessions:
             self._one_time = self._secret()
             return True
 
-    def open(self, acting: Acting) -> Session:
-        """Return a new session; beyond `MOST_SESSIONS` the one that was not used for longest ends."""
-        session = Session(self._secret(), self._secret(), acting, self._clock.monotonic())
+    def open(self, acting: Acting, uid: int | None) -> Session:
+        """Return a new session of a user of the machine; beyond `MOST_SESSIONS` the one that rested longest ends."""
+        session = Session(self._secret(), self._secret(), acting, uid, self._clock.monotonic())
         with self._lock:
             while len(self._sessions) >= MOST_SESSIONS:
                 del self._sessions[min(self._sessions.values(), key=lambda each: each.used).key]
             self._sessions[session.key] = session
         return session
 
-    def find(self, key: str) -> Session | None:
-        """Return the session of a cookie, None for none that lasts."""
+    def find(self, key: str, uid: int | None) -> Session | None:
+        """Return the session of a cookie that a user of the machine sends, None for none that lasts or another's."""
         now = self._clock.monotonic()
         with self._lock:
             session = self._sessions.get(key)
-            if session is None:
+            if session is None or session.uid != uid:
                 return None
             if now - session.used > IDLE_SECONDS:
                 del self._sessions[key]

@@ -12,6 +12,8 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 from hyperkube_lib.grpc_messages.proto_file import read_proto
 
+LARGEST_MESSAGE = 16 << 20
+"""Bytes of the largest message that is taken. Kubernetes: ``maxMsgSize`` of ``pkg/kubelet/cri``."""
 WRAPPERS = frozenset(
     {"Int64Value", "UInt64Value", "Int32Value", "UInt32Value", "BoolValue", "StringValue", "DoubleValue"}
 )

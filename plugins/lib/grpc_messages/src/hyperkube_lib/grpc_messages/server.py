@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from hyperkube_lib.grpc_messages.errors import RpcFailed
-from hyperkube_lib.grpc_messages.schema import Method, Service, from_mapping, to_mapping
+from hyperkube_lib.grpc_messages.schema import LARGEST_MESSAGE, Method, Service, from_mapping, to_mapping
 
 if TYPE_CHECKING:
     import grpc
@@ -29,18 +29,24 @@ class EndlessStream(Protocol):
         """End the iteration soon."""
 
 
+MOST_WAITING = 256
+"""Calls that may wait for a thread; more are refused, as each keeps its message in memory."""
 _log = logging.getLogger("hyperkube.grpc")
 
 
 class GrpcServer:
-    """Serves handlers on sockets."""
+    """Serves handlers on sockets; a larger message than `LARGEST_MESSAGE` is refused before it is read."""
 
-    def __init__(self, threads: int = 16) -> None:
-        """Serve at most `threads` calls at a time, half of them open streams at most."""
+    def __init__(self, threads: int = 16, waiting: int = MOST_WAITING) -> None:
+        """Serve at most `threads` calls at a time, half of them open streams at most, while `waiting` others wait."""
         import grpc
 
         self._streams = threading.Semaphore(max(1, threads // 2))
-        self._server = grpc.server(ThreadPoolExecutor(threads, thread_name_prefix="grpc"))
+        self._server = grpc.server(
+            ThreadPoolExecutor(threads, thread_name_prefix="grpc"),
+            options=(("grpc.max_receive_message_length", LARGEST_MESSAGE),),
+            maximum_concurrent_rpcs=threads + waiting,
+        )
 
     def add_service(self, service: Service, handlers: Mapping[str, Handler]) -> None:
         """Serve the methods of a service by name; a method without a handler answers ``UNIMPLEMENTED``.

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from hyperkube_lib.grpc_messages.errors import RpcFailed
-from hyperkube_lib.grpc_messages.schema import Service, from_mapping, to_mapping
+from hyperkube_lib.grpc_messages.schema import LARGEST_MESSAGE, Service, from_mapping, to_mapping
 
 from hyperkube.machinery.errors import UsageError
 
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     import grpc
     from google.protobuf.message import Message
 
-LARGEST_MESSAGE = 16 << 20
-"""Bytes of the largest message that is taken. Kubernetes: ``maxMsgSize`` of ``pkg/kubelet/cri``."""
 RECONNECT_MAX_MILLISECONDS = 3000
 """The longest wait between two attempts to connect. Kubernetes: ``maxBackoffDelay`` of ``pkg/kubelet/cri``."""
 
