@@ -21,7 +21,7 @@ apiVersion: v1
 kind: Config
 clusters: [{name: c, cluster: {server: "http://127.0.0.1:1", certificate-authority: ca.crt}}]
 users: [{name: u, user: {token: t}}]
-contexts: [{name: x, context: {cluster: c, user: u, namespace: n}}]
+contexts: [{name: x, context: {cluster: c, user: u, namespace: ns}}]
 current-context: x
 """
 
@@ -37,7 +37,7 @@ def test_relative_files_count_from_the_configs_folder(file):
     access = kubeconfig.resolve(kubeconfig.read(file))
 
     assert access.cluster["certificate-authority"] == str(file.parent / "ca.crt")
-    assert access.namespace == "n"
+    assert access.namespace == "ns"
 
 
 def test_a_client_takes_server_and_token(file):

@@ -24,6 +24,14 @@ from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.objects import Object
 
 _LISTS = {"clusters": "cluster", "users": "user", "contexts": "context"}
+_TEXTS = {
+    "clusters": ("server", "certificate-authority", "certificate-authority-data", "tls-server-name"),
+    "users": (
+        *("token", "tokenFile", "username", "password", "as", "as-uid"),
+        *("client-certificate", "client-certificate-data", "client-key", "client-key-data"),
+    ),
+    "contexts": ("cluster", "user", "namespace"),
+}
 
 
 def empty() -> Object:
@@ -58,6 +66,8 @@ def read(path: Path | str) -> Object:
         raise UsageError(f"cannot read kubeconfig {str(file)!r}: {error}") from error
     if not isinstance(config, dict):
         raise UsageError(f"{str(file)!r} is no kubeconfig")
+    if problem := next(_mistakes(config), ""):
+        raise UsageError(f"{str(file)!r} is no kubeconfig: {problem}")
     for entries in ("clusters", "users"):
         for entry in config.get(entries) or []:
             _make_absolute(entry.get(_LISTS[entries]) or {}, file.parent)
@@ -65,15 +75,34 @@ def read(path: Path | str) -> Object:
 
 
 def _parsed(text: bytes) -> Any:
-    """Return what a kubeconfig says; YAML takes long to import, and what programs write is JSON often enough."""
-    with suppress(ValueError):
-        return json.loads(text)
-    import yaml
+    """Return what a kubeconfig says; YAML takes long to import, and what programs write is JSON often enough.
 
-    try:
-        return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506  both are safe
-    except yaml.YAMLError as error:
-        raise ValueError(str(error)) from error
+    Such files are handed on, so what a hostile one's aliases would make is bounded.
+    """
+    with suppress(ValueError, RecursionError):
+        return json.loads(text)
+    from hyperkube.machinery.codecs import yaml
+
+    return yaml.loads(text)[0]
+
+
+def _mistakes(config: Object) -> Iterator[str]:
+    """Yield what has another shape than a kubeconfig's."""
+    if not isinstance(config.get("current-context"), str | None):
+        yield "current-context is no text"
+    for entries, inner in _LISTS.items():
+        rows = config.get(entries)
+        if not isinstance(rows, list | None):
+            yield f"{entries} is no list"
+            continue
+        for place, row in enumerate(rows or ()):
+            if not isinstance(row, dict) or not isinstance(row.get("name"), str):
+                yield f"{entries}[{place}] has no name"
+            elif not isinstance(row.get(inner), dict | None):
+                yield f"{entries}[{place}].{inner} is no map"
+            else:
+                wrong = (key for key in _TEXTS[entries] if not isinstance((row.get(inner) or {}).get(key), str | None))
+                yield from (f"{entries}[{place}].{inner}.{key} is no text" for key in wrong)
 
 
 def _make_absolute(entry: Object, folder: Path) -> None:

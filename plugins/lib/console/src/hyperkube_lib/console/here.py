@@ -51,6 +51,9 @@ class SignIn(Protocol):
     def set_cookie(self, session: Session) -> tuple[str, str]:
         """Return the header that signs a browser in."""
 
+    def machine_user(self, peer: tuple[str, int]) -> int | None:
+        """Return the uid of who has connected from there, None where that cannot be told."""
+
 
 def console() -> SignIn:
     """Return the console."""
