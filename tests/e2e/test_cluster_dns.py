@@ -31,6 +31,9 @@ int main(int count, char **names) {
 }
 """
 
+LINKERS = {"gcc": b"/ld-linux-", "musl-gcc": b"/lib/ld-musl-"}
+"""Of each compiler, the loader that its programs name: it tells glibc and musl apart."""
+
 
 def _question(name):
     parts = b"".join(bytes([len(part)]) + part.encode() for part in name.split("."))
@@ -76,20 +79,22 @@ def test_a_pod_finds_services_by_name(room):
     assert f"kubernetes.default.svc.{ZONE}" in told
 
 
-def test_musl_finds_services_by_name(room, tmp_path):
-    if shutil.which("musl-gcc") is None:
-        pytest.skip("musl-gcc is not installed")
+@pytest.mark.parametrize("compiler", LINKERS)
+def test_each_libc_finds_services_by_name(room, tmp_path, compiler):
+    if shutil.which(compiler) is None:
+        pytest.skip(f"{compiler} is not installed")
     source, program = tmp_path / "asker.c", tmp_path / "asker"
     source.write_text(ASKER)
-    subprocess.run(["musl-gcc", "-static", "-o", program, source], check=True)
+    subprocess.run([compiler, "-o", program, source], check=True)
+    assert LINKERS[compiler] in program.read_bytes(), "the program is run by that libc's loader"
     room.kubectl("create", "service", "clusterip", "web", "--tcp=80")
     address = room.get("service", "web")["spec"]["clusterIP"]
     names = ["web", f"web.{room.name}", f"web.{room.name}.svc.{ZONE}", f"nobody.{room.name}.svc.{ZONE}"]
     script = f"{program} {' '.join(names)}; cat /etc/resolv.conf"
-    room.kubectl("run", "musl", "--image=host", "--restart=Never", "--command", "--", "sh", "-c", script)
-    eventually(lambda: room.get("pod", "musl")["status"]["phase"] == "Succeeded", why="the pod asks")
+    room.kubectl("run", "asker", "--image=host", "--restart=Never", "--command", "--", "sh", "-c", script)
+    eventually(lambda: room.get("pod", "asker")["status"]["phase"] == "Succeeded", why="the pod asks")
 
-    told = room.kubectl("logs", "musl").out
+    told = room.kubectl("logs", "asker").out
     if "nameserver 127." not in told:
         pytest.skip("pods have no resolver file of their own here")
     assert told.splitlines()[:4] == [address, address, address, "nothing"]

@@ -1,7 +1,7 @@
 """What a proxy costs with many Services of two endpoints: its start, one change, and its memory.
 
 Run by hand, as root and on a quiet machine: ``.venv/bin/python tests/perf/bench_proxy.py --services 1000``; it takes about
-two minutes, and says on stderr how far it is. The proxy is started in the laboratory of the proxy's recordings, where a
+half a minute, and says on stderr how far it is. The proxy is started in the laboratory of the proxy's recordings, where a
 start is over when connections to the Services are answered and the proxy rests. Shown are medians of ``--rounds`` starts
 and of `CHANGES` changes in the last of them, how much of it the programs took that the proxy ran (``nft``,
 ``iptables-restore``), and the pace of the machine before and after each start (`servers_under_load.PACE`), with what

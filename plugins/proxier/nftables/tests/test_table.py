@@ -7,6 +7,7 @@ from hyperkube_proxier.nftables import NftablesProxier
 from hyperkube_proxier.nftables.metrics import TableMetrics
 from hyperkube_proxier.nftables.programs import TransactionFailed
 from hyperkube_proxier.nftables.settings import NftablesSettings
+from hyperkube_proxier.nftables.table import TIDY_SECONDS
 
 from hyperkube.hookspecs.proxier import Endpoint, ProxyNode, ProxyState, ServicePort, ServicePortName
 from hyperkube.machinery.clock import FakeClock
@@ -229,8 +230,8 @@ def test_empty_chains_go_without_another_change(kernel, built, clock):
     assert proxier.tidy() is None
     proxier.sync(state(changed=["web"]))
 
-    assert proxier.tidy() == 5.0
-    clock.advance(5.0)
+    assert proxier.tidy() == TIDY_SECONDS
+    clock.advance(TIDY_SECONDS)
     assert proxier.tidy() is None
     assert of_service(kernel, "web") == set()
 
@@ -239,7 +240,7 @@ def test_chains_that_the_kernel_keeps_are_tried_now_and_then(kernel, built, cloc
     proxier = built()
     proxier.sync(state(port("web", "10.244.1.1")))
     proxier.sync(state(changed=["web"]))
-    clock.advance(5.0)
+    clock.advance(TIDY_SECONDS)
     kernel.refuses = 1
 
     assert proxier.tidy() == 30.0

@@ -35,8 +35,8 @@ from hyperkube.machinery.clock import Clock
 
 STALE_SECONDS = 1.0
 """How long a chain stays, empty, that nothing leads to any more: before 6.2 the kernel learns of that late."""
-TIDY_SECONDS = 5.0
-"""The same where no sync comes: the original leaves it until then."""
+TIDY_SECONDS = 3.0
+"""The same where no sync comes: the original leaves it until then, and its syncs are at least a second apart."""
 RETRY_SECONDS = 30.0
 _NOTHING = ServiceRules()
 
