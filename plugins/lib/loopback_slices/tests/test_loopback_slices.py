@@ -2,7 +2,7 @@
 
 import pytest
 from hyperkube_lib import loopback_slices
-from hyperkube_lib.loopback_slices import FIRST, hold_slice
+from hyperkube_lib.loopback_slices import FIRST, hold_slice, slices_folder
 
 from hyperkube.machinery.errors import UsageError
 
@@ -32,3 +32,11 @@ def test_none_is_left(tmp_path, monkeypatch):
     with pytest.raises(UsageError, match=r"all 1 slices of 127\.0\.0\.0/8 are taken"):
         hold_slice(tmp_path)
     held.release()
+
+
+def test_every_cluster_looks_into_the_same_folder(tmp_path, monkeypatch):
+    before = slices_folder()
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+
+    assert slices_folder() == before

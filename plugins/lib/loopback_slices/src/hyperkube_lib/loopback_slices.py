@@ -9,7 +9,6 @@ import contextlib
 import errno
 import fcntl
 import os
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -34,8 +33,12 @@ class HeldSlice:
 
 
 def slices_folder() -> Path:
-    """Return the folder in which the clusters of this machine lock their slices."""
-    return Path(tempfile.gettempdir()) / "hyperkube-slices"
+    """Return the folder in which the clusters of this machine lock their slices.
+
+    All of them must look into the same one, so ``TMPDIR``, which may differ from program to program, is not asked: two
+    clusters with one slice answer each other's names.
+    """
+    return Path("/tmp/hyperkube-slices")  # noqa: S108  what others leave there is locked, never followed or read
 
 
 def hold_slice(folder: Path, preferred: Iterable[int] = ()) -> HeldSlice:
