@@ -3,6 +3,7 @@
 import subprocess
 import threading
 
+import pytest
 from hyperkube_addon.network_policy import NetworkPolicies
 from hyperkube_addon.network_policy import addon as module
 from hyperkube_addon.network_policy.addon import NETWORK_POLICIES
@@ -12,6 +13,7 @@ from hyperkube.client.fake import FakeClient
 from hyperkube.client.informer import InformerFactory
 from hyperkube.kinds.resources import NAMESPACES, PODS
 from hyperkube.machinery.clock import SystemClock
+from hyperkube.machinery.errors import UsageError
 from hyperkube.plugin import PluginContext
 from hyperkube.testing.contracts.addon import AddonContract
 from hyperkube.testing.waiting import eventually
@@ -66,6 +68,16 @@ def test_the_rules_follow_the_policies(monkeypatch):
 
     assert not thread.is_alive()
     assert applied[-1].endswith("delete table inet hyperkube-network-policy\n"), "nothing is left at the end"
+
+
+def test_without_the_right_to_nftables_one_line_says_so(monkeypatch):
+    told = "nft: /dev/stdin:1:1-40: Error: Could not process rule: Operation not permitted\nadd table inet x\n^^^^"
+    monkeypatch.setattr(module, "apply", lambda _text: told)
+    monkeypatch.setattr(module.shutil, "which", lambda _name: "nft")
+    addon, _ = built(FakeClient())
+
+    with pytest.raises(UsageError, match=r"which needs root: nft: .* Operation not permitted$"):
+        addon.start()
 
 
 def test_a_program_that_hangs_is_a_refusal(monkeypatch):

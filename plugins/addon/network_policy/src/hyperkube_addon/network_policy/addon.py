@@ -70,7 +70,8 @@ class NetworkPolicies(Plugin):
         # Not replaced yet: what an earlier run may have left stays in force until the policies are known.
         error = apply(f"add table {NAME}\n")
         if error:
-            raise UsageError(f"addon 'network-policy' may not use nftables here: {error}")
+            why, *_shown = error.splitlines()
+            raise UsageError(f"addon 'network-policy' may not use nftables here, which needs root: {why}")
 
     @hookimpl
     def addon_start(self) -> None:
