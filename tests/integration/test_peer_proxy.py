@@ -66,11 +66,15 @@ def test_a_server_answers_for_what_only_the_other_serves(tmp_path):
             nowhere = old.request("GET", "/apis/batch/v1/nothings")
             leases = new.get("/apis/coordination.k8s.io/v1/namespaces/kube-system/leases")["items"]
             leases = [lease for lease in leases if lease["metadata"]["name"].startswith("apiserver-")]
+            counted = old.request("GET", "/metrics")[1]
             forbidden = old.request("GET", JOBS, Impersonate_User="mallory")
 
     assert (made[0], made[1]["kind"]) == (201, "Job")
     assert [job["metadata"]["name"] for job in listed] == ["j"]
     assert (alone[0], nowhere[0], forbidden[0]) == (404, 404, 403)
     assert "batch" not in own
+    labels = 'group="batch",version="v1",resource="jobs"'
+    assert f'apiserver_rerouted_request_total{{code="201",{labels}}} 1\n' in counted
+    assert f'apiserver_rerouted_request_total{{code="200",{labels}}} 1\n' in counted
     assert {lease["metadata"]["labels"]["kubernetes.io/hostname"] for lease in leases} == {"old", "new"}
     assert all(lease["spec"]["leaseDurationSeconds"] == 3600 for lease in leases)

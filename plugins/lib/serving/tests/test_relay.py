@@ -278,6 +278,34 @@ def test_a_server_that_cannot_be_reached_is_named(toy, edge, connect, upgrade, c
     assert orjson.loads(body)["message"] == f"{message}: dial tcp 127.0.0.1:{port}: connect: connection refused"
 
 
+@pytest.mark.parametrize("more", [{}, {"redirects": False}], ids=["passed on", "refused"])
+def test_the_status_that_the_client_gets_is_told(toy, edge, new_toy, start, connect, ws, more):
+    far, told = new_toy(), []
+    far_edge = start(far)
+    far.routes["/exec"] = lambda _: ExecUpgrade(serve=lambda channels: channels.read(0), stdin=True)
+    far.routes["/moved"] = lambda _: Response(status=301, headers=[("Location", "/")])
+
+    def forward(request):
+        return RelayUpgrade(
+            host="127.0.0.1", port=far_edge.port, path=request.raw_path, tls=False, counted=told.append, **more
+        )
+
+    toy.routes.update(dict.fromkeys(("/moved", "/next", "/exec"), forward))
+    client = connect(edge)
+    for path in ("/next", "/moved"):
+        client.get(path)
+        client.answer()
+    with refusing_port() as port:
+        toy.routes["/x"] = lambda _: RelayUpgrade(
+            host="127.0.0.1", port=port, path="/x", tls=False, counted=told.append
+        )
+        client.get("/x")
+        client.answer()
+    ws(edge, "/exec", "v5.channel.k8s.io").recv()
+
+    assert told == [200, 502 if more else 301, 503, 101]
+
+
 def test_a_far_answer_that_breaks_off_is_broken_here_too(toy, edge, connect):
     listener = socket.create_server(("127.0.0.1", 0))
     toy.routes["/x"] = lambda _: RelayUpgrade(host="127.0.0.1", port=listener.getsockname()[1], path="/x", tls=False)

@@ -2,12 +2,14 @@
 
 import json
 import logging
+from contextlib import nullcontext
 
 import pytest
 from hyperkube_host.apiserver.controlplane.identity_lease import IdentityLease
 from hyperkube_host.apiserver.options import Options
 from hyperkube_host.apiserver.peerproxy.endpoint_leases import LEASE_SECONDS, PeerEndpointLeases
 from hyperkube_host.apiserver.peerproxy.peer_discovery import PeerDiscovery, served_of
+from hyperkube_host.apiserver.peerproxy.peer_metrics import PeerMetrics
 from hyperkube_host.apiserver.peerproxy.proxy import PeerCredentials, PeerProxy, peer_proxy_of
 from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.request.request_info import parse
@@ -102,8 +104,44 @@ def test_what_another_serves_goes_there_with_the_users_name(path):
 
 
 def test_a_server_that_does_not_say_where_it_is_is_unavailable():
+    world = World("two")
+
     with pytest.raises(ServiceUnavailable, match="Error getting ip and port info of the remote server while proxying"):
-        World("two").answer("/apis/shop/v1/bikes")
+        world.answer("/apis/shop/v1/bikes")
+
+    labels = 'type="endpoint_resolution",group="shop",version="v1",resource="bikes"'
+    assert f"apiserver_peer_proxy_errors_total{{{labels}}} 1\n" in world.proxy.metrics.text().decode()
+
+
+def test_what_went_to_another_is_counted_by_the_status_that_came_back():
+    world = World("two")
+    world.endpoints.renew(world.name("two"), "10.0.0.2", 7443)
+    assert world.proxy.metrics.text() == b""
+
+    for status in (200, 404, 200):
+        world.answer("/apis/shop/v1/bikes").counted(status)
+
+    rows = world.proxy.metrics.text().decode().splitlines()
+    labels = 'group="shop",version="v1",resource="bikes"'
+    assert rows[1:] == [
+        "# TYPE apiserver_rerouted_request_total counter",
+        f'apiserver_rerouted_request_total{{code="200",{labels}}} 2',
+        f'apiserver_rerouted_request_total{{code="404",{labels}}} 1',
+    ]
+
+
+@pytest.mark.parametrize("kind", ["lease_list", "hostport_resolution"])
+def test_why_it_is_not_known_what_others_serve_is_counted(kind):
+    world = World()
+    world.proxy.discovery._ask = world.proxy._ask
+    IdentityLease(world.client, world.client.clock, "two").renew()
+
+    if kind == "lease_list":
+        world.client.fail_next("list", "leases", ServiceUnavailable("away"))
+    with pytest.raises(ServiceUnavailable) if kind == "lease_list" else nullcontext():
+        world.proxy.update()
+
+    assert f'apiserver_peer_discovery_sync_errors_total{{type="{kind}"}} 1\n' in world.proxy.metrics.text().decode()
 
 
 def test_of_two_servers_that_serve_it_one_that_says_where_it_is_is_asked():
@@ -136,14 +174,15 @@ def test_servers_are_asked_when_they_come_or_begin_anew_and_forgotten_when_they_
 
 @pytest.mark.parametrize("answer", [OSError("refused"), b"no json", b'{"items": 7}'], ids=repr)
 def test_one_that_gives_no_answer_is_asked_again(answer, caplog):
-    world = World()
-    known = PeerDiscovery("one", world.client, lambda _name, _path: _given(answer), LOG)
+    world, metrics = World(), PeerMetrics()
+    known = PeerDiscovery("one", world.client, lambda _name, _path: _given(answer), metrics, LOG)
     IdentityLease(world.client, world.client.clock, "two").renew()
     for _ in range(2):
         known.update()
 
     assert not known
     assert caplog.text.count("what the API server") == 2
+    assert b'apiserver_peer_discovery_sync_errors_total{type="fetch_discovery"} 2\n' in metrics.text()
 
 
 def _given(answer):

@@ -235,6 +235,8 @@ class RelayUpgrade:
 
     Called on the edge's thread: must not block.
     """
+    counted: Callable[[int], None] | None = None
+    """Told the status that the client gets, once, unless it has gone before. Called on the edge's thread."""
     answered: Callable[[list[tuple[str, str]]], Passed] | None = None
     """Says, by a plain answer's headers, what of it is passed on; None passes all on. Called on the edge's thread."""
     websocket_protocols: tuple[str, ...] = ()

@@ -27,8 +27,6 @@ from hyperkube_lib.serving.wire import LAST_CHUNK, chunk, head, refusal
 
 from hyperkube.machinery.errors import HyperkubeError, InternalError, ServiceUnavailable
 
-"""Seconds within which the other server must take the connection."""
-
 REFUSAL_BOUND = 2048
 """Bytes of a refusal's body that are given to `RelayUpgrade.refusal`."""
 
@@ -196,6 +194,7 @@ class Relay(asyncio.Protocol):
         if status < 400 and "location" in fields and status >= 300 and not self._target.redirects:
             self._answer_instead(Response(status=502, body=_REDIRECTED.encode()))
             return
+        self._count(status)
         if status >= 400 and self._target.refusal is not None:
             self._refused = bytearray()
         else:
@@ -247,11 +246,9 @@ class Relay(asyncio.Protocol):
 
     def stop(self) -> None:
         """The client is gone."""
-        self._over = True
         if self._task is not None:
             self._task.cancel()
-        if self._transport is not None:
-            self._transport.abort()
+        self._leave()
 
     def received(self, data: bytes) -> None:
         """Bytes from the client, after the upgrade."""
@@ -297,6 +294,7 @@ class Relay(asyncio.Protocol):
         if protocol != wanted:
             self._fail(f'backend tried to switch protocol "{protocol}" when "{wanted}" was requested')
             return
+        self._count(101)
         client = Upgraded(self._service)
         client.listener = self
         client.caught_up = self.resume
@@ -348,26 +346,29 @@ class Relay(asyncio.Protocol):
 
     def _answer_instead(self, answer: Response) -> None:
         """Answer the client ourselves, and be done with the other server."""
+        self._count(answer.status)
+        self._leave()
+        self._connection.refuse_upgrade(self._incoming, answer)
+
+    def _leave(self) -> None:
         self._over = True
         if self._transport is not None:
             self._transport.abort()
-        self._connection.refuse_upgrade(self._incoming, answer)
 
     def _fail(self, reason: str) -> None:
         if self._over:
             return
-        self._over = True
-        if self._transport is not None:
-            self._transport.abort()
         if self._started:
+            self._leave()
             self._sink.end_body(broken=True)
-            return
-        answer: Response
-        if self._upgrades:
-            answer = refusal(InternalError(f"error dialing backend: {reason}"))
+        elif self._upgrades:
+            self._answer_instead(refusal(InternalError(f"error dialing backend: {reason}")))
         else:
-            answer = refusal(ServiceUnavailable(f"error trying to reach service: {reason}"))
-        self._connection.refuse_upgrade(self._incoming, answer)
+            self._answer_instead(refusal(ServiceUnavailable(f"error trying to reach service: {reason}")))
+
+    def _count(self, status: int) -> None:
+        if self._target.counted is not None:
+            self._target.counted(status)
 
 
 async def _dialled(dial: Callable[[str, int], socket.socket], host: str, port: int) -> socket.socket:

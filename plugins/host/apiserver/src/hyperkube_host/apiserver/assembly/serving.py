@@ -181,6 +181,7 @@ def _paths(
                     services.admission.metrics(),
                     stored.text(),
                     tunnels.metrics() if tunnels is not None else b"",
+                    peers.metrics.text() if peers is not None else b"",
                 )
             ),
             limits=limits,

@@ -11,19 +11,24 @@ from dataclasses import field
 
 import orjson
 from hyperkube_host.apiserver.controlplane.identity_lease import LABEL, LABEL_VALUE, NAMESPACE
+from hyperkube_host.apiserver.peerproxy.peer_metrics import PeerMetrics, Resource, SyncError
 
 from hyperkube.client.client import Client
 from hyperkube.kinds.resources import LEASES
+from hyperkube.machinery.errors import ApiError
 from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object, name_of
 
 _WHOLE = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 ACCEPT = f"{_WHOLE};profile=nopeer,{_WHOLE}"
 """What a server is asked for: its own resources alone, if it knows others."""
-Resource = tuple[str, str, str]
-"""Group, version and name."""
 Ask = Callable[[str, str], bytes]
-"""Returns the body of a server's answer to a GET of a path; raises `OSError` for one that gives none."""
+"""Returns the body of a server's answer to a GET of a path; raises `OSError` for one that gives none, and of these
+`NotLocated` for one that has not said where it is reached."""
+
+
+class NotLocated(OSError):
+    """A server has not said where it is reached; it is asked again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,18 +69,20 @@ class PeerDiscovery:
         generation: grows with every change; discovery compares it.
     """
 
-    def __init__(self, own: str, client: Client, ask: Ask, logger: logging.Logger) -> None:
+    def __init__(self, own: str, client: Client, ask: Ask, metrics: PeerMetrics, logger: logging.Logger) -> None:
         """Ask no server yet.
 
         Args:
             own: the name of this server's identity Lease.
             client: the API, as the server itself sees it.
             ask: asks a server, by the name of its Lease.
+            metrics: counts failures.
             logger: of failures.
         """
         self._own = own
         self._client = client
         self._ask = ask
+        self._metrics = metrics
         self._logger = logger
         self._holders: dict[str, str] = {}
         self._served: dict[str, Served] = {}
@@ -98,7 +105,11 @@ class PeerDiscovery:
         Raises:
             ApiError: the Leases cannot be read.
         """
-        leases = self._client.list(LEASES, NAMESPACE, label_selector=f"{LABEL}={LABEL_VALUE}").items
+        try:
+            leases = self._client.list(LEASES, NAMESPACE, label_selector=f"{LABEL}={LABEL_VALUE}").items
+        except ApiError:
+            self._metrics.not_learned(SyncError.LEASES)
+            raise
         holders = {name_of(lease): str((lease.get("spec") or {}).get("holderIdentity") or "") for lease in leases}
         served: dict[str, Served] = {}
         for name, holder in holders.items():
@@ -118,5 +129,6 @@ class PeerDiscovery:
             answers = {path: self._ask(name, path) for path in ("/api", "/apis")}
             return served_of(answers)
         except (OSError, ValueError, TypeError, AttributeError, KeyError) as error:
+            self._metrics.not_learned(SyncError.PLACE if isinstance(error, NotLocated) else SyncError.ANSWER)
             self._logger.warning("what the API server %s serves is not known: %s", name, error)
             return None

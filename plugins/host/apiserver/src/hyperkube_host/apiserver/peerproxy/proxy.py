@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from random import Random
@@ -17,7 +18,8 @@ from hyperkube_host.apiserver.controlplane.identity_lease import own_server_id
 from hyperkube_host.apiserver.controlplane.system_objects import HTTPS_PORT, own_address
 from hyperkube_host.apiserver.options import Options
 from hyperkube_host.apiserver.peerproxy.endpoint_leases import PeerEndpointLeases
-from hyperkube_host.apiserver.peerproxy.peer_discovery import ACCEPT, PeerDiscovery
+from hyperkube_host.apiserver.peerproxy.peer_discovery import ACCEPT, NotLocated, PeerDiscovery
+from hyperkube_host.apiserver.peerproxy.peer_metrics import PeerMetrics
 from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_lib.serving.exchange import Answer, RelayUpgrade
 
@@ -78,7 +80,8 @@ class PeerProxy:
         self._address = address, port
         self._name = own_server_id()
         self._random = Random()  # noqa: S311  -- any of them does
-        self.discovery = PeerDiscovery(self._name, client, self._ask, logger)
+        self.metrics = PeerMetrics()
+        self.discovery = PeerDiscovery(self._name, client, self._ask, self.metrics, logger)
 
     def update(self) -> None:
         """Say where this server is reached, and learn of the others.
@@ -116,10 +119,14 @@ class PeerProxy:
             return None
         places = [place for place in map(self._endpoints.find, names) if place is not None]
         if not places:
+            self.metrics.not_located(resource)
             raise ServiceUnavailable("Error getting ip and port info of the remote server while proxying")
-        return self._relay(self._random.choice(places), target_of(request), request.user)
+        counted = partial(self.metrics.rerouted, resource=resource)
+        return self._relay(self._random.choice(places), target_of(request), request.user, counted)
 
-    def _relay(self, place: tuple[str, int], path: str, user: UserInfo) -> RelayUpgrade:
+    def _relay(
+        self, place: tuple[str, int], path: str, user: UserInfo, counted: Callable[[int], None] | None = None
+    ) -> RelayUpgrade:
         return RelayUpgrade(
             host=place[0],
             port=place[1],
@@ -130,12 +137,13 @@ class PeerProxy:
             key_file=self._credentials.key_file,
             headers=[*identity_headers(user), (PROXIED, "true")],
             withheld=("x-remote-",),
+            counted=counted,
         )
 
     def _ask(self, name: str, path: str) -> bytes:
         place = self._endpoints.find(name)
         if place is None:
-            raise OSError("it has not said where it is reached")
+            raise NotLocated("it has not said where it is reached")
         answer = fetch(self._relay(place, path, _SELF), self._clock, headers={"Accept": ACCEPT})
         if answer.status != HTTPStatus.OK:
             raise OSError(f"discovery request failed with status: {answer.status}")
