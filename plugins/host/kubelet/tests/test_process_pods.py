@@ -269,7 +269,7 @@ def test_a_container_killed_by_its_liveness_probe_waits_for_the_back_off(process
 
     assert status["restartCount"] == 1
     assert status["state"]["waiting"]["message"].startswith("back-off 10s restarting failed container=c")
-    assert len(events(process, "BackOff")) == 1
+    assert len(until(lambda: events(process, "BackOff"))) == 1
 
 
 def test_a_pod_is_told_once_what_its_node_does_not_honour(process):
