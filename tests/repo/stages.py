@@ -1,8 +1,8 @@
 """Run the stages of ``./dev test``: what computes beside what waits, so that two cores are never idle.
 
-A stage is a task of ``./dev``. The stages of a lane run one after another; some lanes run side by side, the longest
-first, and the next begins when one of them has ended. What only computes gives way to what waits for answers, and so
-fills what that leaves of the cores. While the servers that tests talk to are installed, what needs none is checked. What
+A stage is a task of ``./dev``. The stages of a lane run one after another; some lanes run side by side, first those
+that wait longest, and the next begins when one of them has ended. What only computes has places of its own and gives
+way to what waits for answers: it fills what that leaves of the cores, all the time. While the servers that tests talk to are installed, what needs none is checked. What
 a stage prints is shown when it has ended, whole. Tests that fail are run once more when nothing else runs: those that
 pass then are named, but fail nothing, since other stages had made them wait.
 """
@@ -30,22 +30,25 @@ FIRST: tuple[tuple[str, ...], ...] = (
 LANES: tuple[tuple[str, ...], ...] = (
     ("integration",),
     ("containers",),  # waits mostly
-    ("faults",),  # waits for half of its time, and for what was killed
-    ("unit-plugins",),
-    ("unit-core",),
     ("golden-node", "golden-proxy"),  # wait mostly
-    ("security",),
+    ("faults",),  # waits for half of its time, and for what was killed
     ("conformance",),
     ("solo",),
+    ("security",),
+    ("unit-hosts",),
+    ("unit-plugins",),
+    ("unit-core",),
 )
-AT_ONCE = 5
-"""How many lanes run side by side: three of the first wait for half of their time."""
-COMPUTING = frozenset({"unit-plugins", "unit-core"})
+AT_ONCE = 4
+"""How many lanes run side by side that do more than compute: the first four wait for half of their time."""
+COMPUTING = frozenset({"unit-hosts", "unit-plugins", "unit-core"})
 """The tasks that only compute: a load makes none of them fail, so they take what the others leave."""
+CORES = os.cpu_count() or 1
+"""How many lanes of those run side by side: together they leave no core idle."""
 NICENESS = 5
 """A third of a busy core remains theirs."""
 TESTS = frozenset(
-    {"unit-core", "unit-plugins", "house", "security", "integration", "containers", "conformance"}
+    {"unit-core", "unit-hosts", "unit-plugins", "house", "security", "integration", "containers", "conformance"}
     | {"golden-node", "golden-proxy", "faults"}
 )
 """The tasks that take arguments for pytest."""
@@ -59,19 +62,22 @@ class Result:
     """How a stage ended.
 
     Attributes:
+        began: seconds after the first stage.
         work: seconds of processor time, those of all its processes.
         flaky: the tests that failed beside other stages and passed alone.
     """
 
     stage: str
     code: int
+    began: float
     seconds: float
     work: float
     flaky: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         said = "ok" if self.code == 0 else "FAILED"
-        return f"{self.stage:24} {said:6} {self.seconds:6.0f} s, {self.work:6.0f} s of processor time"
+        when = f"{self.began:6.0f} s + {self.seconds:5.0f} s"
+        return f"{self.stage:24} {said:6} {when}, {self.work:6.0f} s of processor time"
 
 
 class Runner:
@@ -79,6 +85,7 @@ class Runner:
 
     def __init__(self, root: Path) -> None:
         self._root = root
+        self._began = time.monotonic()
         self._printing = threading.Lock()
 
     def run(self, stage: str, *more: str) -> Result:
@@ -95,17 +102,23 @@ class Runner:
             process.returncode = os.waitstatus_to_exitcode(status)
             output.seek(0)
             text = output.read().decode(errors="replace")
-        seconds = time.monotonic() - began
-        result = Result(stage, process.returncode, seconds, usage.ru_utime + usage.ru_stime)
+        ended = time.monotonic()
+        work = usage.ru_utime + usage.ru_stime
+        result = Result(stage, process.returncode, began - self._began, ended - began, work)
         with self._printing:
             print(text, f"-- {result}\n", sep="", flush=True)
         return result
 
     def run_lanes(self, lanes: Iterable[tuple[str, ...]]) -> list[Result]:
-        """Run lanes, `AT_ONCE` side by side; return the results, lane by lane."""
-        with ThreadPoolExecutor(AT_ONCE) as pool:
-            results = pool.map(lambda lane: [self.run(stage) for stage in lane], lanes)
-            return [result for lane in results for result in lane]
+        """Run lanes, `AT_ONCE` side by side, and `CORES` of those that only compute; return the results by lane."""
+        with ThreadPoolExecutor(AT_ONCE) as waiting, ThreadPoolExecutor(CORES) as computing:
+            ends = [
+                (computing if COMPUTING.issuperset(lane) else waiting).submit(
+                    lambda stages: [self.run(stage) for stage in stages], lane
+                )
+                for lane in lanes
+            ]
+            return [result for end in ends for result in end.result()]
 
     def alone(self, first: Result) -> Result:
         """Run what failed of a stage once more; return the first result, or that it passes now."""
@@ -116,7 +129,12 @@ class Runner:
         again = self.run(first.stage, *(AGAIN if task in TESTS else ()))
         flaky = failed - self._failed(task) if task in TESTS else {first.stage} if again.code == 0 else set()
         return Result(
-            first.stage, again.code, first.seconds + again.seconds, first.work + again.work, (*sorted(flaky),)
+            first.stage,
+            again.code,
+            first.began,
+            first.seconds + again.seconds,
+            first.work + again.work,
+            (*sorted(flaky),),
         )
 
     def _failed(self, task: str) -> set[str]:
@@ -124,14 +142,22 @@ class Runner:
         return set(json.loads(path.read_text())) if path.exists() else set()
 
 
+def idle_seconds() -> float:
+    """Return how long all cores of the machine together have had nothing to do since it started."""
+    times = Path("/proc/stat").read_text().split("\n", 1)[0].split()
+    return (int(times[4]) + int(times[5])) / os.sysconf("SC_CLK_TCK")
+
+
 def run_all(root: Path, phases: Iterable[Iterable[tuple[str, ...]]]) -> int:
     """Run the lanes of one phase after another, then what failed, alone; print a table and return the exit code."""
-    began = time.monotonic()
+    began, idle = time.monotonic(), idle_seconds()
     runner = Runner(root)
     results = [result for lanes in phases for result in runner.run_lanes(lanes)]
     results = [runner.alone(result) for result in results]
     print(*results, sep="\n")
-    print(f"{time.monotonic() - began:.0f} s, {sum(result.work for result in results):.0f} s of processor time")
+    idle = idle_seconds() - idle
+    work = sum(result.work for result in results)
+    print(f"{time.monotonic() - began:.0f} s, {work:.0f} s of processor time; cores were idle for {idle:.0f} s")
     for result in results:
         for name in result.flaky:
             print(f"flaky (failed beside other tests, passed alone): {name}")

@@ -74,6 +74,15 @@ def test_what_only_computes_gives_way_to_the_others(tasks, tmp_path):
     assert computes > talks
 
 
+def test_what_only_computes_has_places_of_its_own(tasks):
+    waits = "for _ in $(seq 600); do grep -qx unit-core order && exit 0; sleep 0.05; done; exit 1"
+    waiting = {f"long{number}": waits for number in range(AT_ONCE)}
+
+    code, order = tasks([*((stage,) for stage in waiting), ("unit-core",)], **waiting)
+
+    assert (code, sorted(order)) == (0, sorted([*waiting, "unit-core"]))
+
+
 def test_files_that_ask_for_the_shared_cluster_are_shared_out_together():
     shared = runpy.run_path(str(ROOT / "tests" / "conftest.py"))["SHARED"]
     texts = {path.name: path.read_text() for path in (ROOT / "tests" / "e2e").glob("test_*.py")}
