@@ -1,9 +1,11 @@
-"""Webhooks and issuers of tokens, reached by ``CONNECT`` through a proxy of the selection ``controlplane``."""
+"""Webhooks, issuers of tokens and etcd, reached by ``CONNECT`` through a proxy of their selection."""
 
 import json
 import socket
+import sys
 import threading
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from hyperkube_host.apiserver.server import ApiServer
@@ -15,11 +17,17 @@ from hyperkube.machinery.clock import SystemClock
 from hyperkube.storage.memory import MemoryStore
 from hyperkube.testing.waiting import eventually
 
+sys.path.insert(0, str(Path(__file__).parent))
+
+from server_processes import ApiServer as ApiServerProcess
+from server_processes import Etcd, configmap, need_etcd, running
+
+MAPS = "/api/v1/namespaces/default/configmaps"
 EGRESS = """
 apiVersion: apiserver.k8s.io/v1beta1
 kind: EgressSelectorConfiguration
 egressSelections:
-- name: controlplane
+- name: {name}
   connection: {{proxyProtocol: HTTPConnect, transport: {{tcp: {{url: "http://127.0.0.1:{port}"}}}}}}
 """
 POLICY = "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata}]\n"
@@ -82,6 +90,10 @@ def write(folder, name, text):
     return str(folder / name)
 
 
+def selector(folder, name, proxy):
+    return write(folder, "egress.yaml", EGRESS.format(name=name, port=proxy.port))
+
+
 def issuer_row(issuer, peer, **egress):
     issued = {"url": issuer.url, "audiences": ["kube"], "certificateAuthority": peer.ca_file.read_text(), **egress}
     return {"issuer": issued, "claimMappings": {"username": {"claim": "sub", "prefix": "one:"}}}
@@ -115,7 +127,7 @@ def test_the_control_planes_webhooks_and_issuers_are_behind_the_proxy(tmp_path, 
                 "audit-webhook-config-file": audit.kubeconfig("/events"),
                 "audit-webhook-mode": "blocking",
                 "audit-policy-file": write(tmp_path, "policy.yaml", POLICY),
-                "egress-selector-config-file": write(tmp_path, "egress.yaml", EGRESS.format(port=proxy.port)),
+                "egress-selector-config-file": selector(tmp_path, "controlplane", proxy),
             }
             server = ApiServer(options=options, store=MemoryStore())
             server.start()
@@ -138,3 +150,18 @@ def _status(server, token):
     return server.handler.handle(
         HttpRequest(method="GET", path="/api/v1/namespaces/default/pods", headers=headers)
     ).status
+
+
+@pytest.mark.etcd
+@pytest.mark.slow
+def test_etcd_is_behind_the_proxy(tmp_path, proxy):
+    need_etcd()
+    with running(Etcd(tmp_path)) as (etcd,):
+        file = selector(tmp_path, "etcd", proxy)
+        server = ApiServerProcess(tmp_path, f"--etcd-servers={etcd.url}", f"--egress-selector-config-file={file}")
+        with running(server):
+            assert server.post(MAPS, configmap("one", a="b"))[0] == 201
+            events = server.watch(f"{MAPS}?watch=1&resourceVersion=0")
+            assert next(events)["object"]["data"] == {"a": "b"}
+
+    assert set(proxy.targets) == {etcd.url.removeprefix("http://")}

@@ -60,7 +60,8 @@ class PluginContext:
             before those that the plugin asks for in its constructor are filled.
         authorizer: answers "may this user do that"; None outside the API server.
         metrics: the host's own registry; None when metrics are off.
-        egress: what dials, by ``cluster`` and ``controlplane``, where ``--egress-selector-config-file`` names a proxy.
+        egress: what dials, by ``cluster``, ``controlplane`` and ``etcd``, where ``--egress-selector-config-file`` names
+            a proxy.
     """
 
     name: str

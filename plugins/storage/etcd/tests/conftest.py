@@ -2,8 +2,14 @@
 
 import shutil
 import subprocess
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from hyperkube_storage.etcd import Access, EtcdStore
 from hyperkube_testing.peers.ports import free_port
 
@@ -73,3 +79,34 @@ def start_etcd(tmp_path):
     yield start
     for server in servers:
         server.stop()
+
+
+@pytest.fixture
+def certificates(tmp_path):
+    """Return a folder with ca.crt and a pair {server,client}.{crt,key} that it signed."""
+    folder = tmp_path
+    issuer_key = ec.generate_private_key(ec.SECP256R1())
+    issuer = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "ca")])
+    for name in ("ca", "server", "client"):
+        key = issuer_key if name == "ca" else ec.generate_private_key(ec.SECP256R1())
+        builder = (
+            x509.CertificateBuilder()
+            .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)]))
+            .issuer_name(issuer)
+            .public_key(key.public_key())
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(datetime.now(UTC) - timedelta(minutes=5))
+            .not_valid_after(datetime.now(UTC) + timedelta(days=1))
+            .add_extension(x509.BasicConstraints(ca=name == "ca", path_length=None), critical=True)
+        )
+        if name != "ca":
+            names = x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))])
+            usage = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH])
+            builder = builder.add_extension(names, critical=False).add_extension(usage, critical=False)
+        certificate = builder.sign(issuer_key, hashes.SHA256())
+        (folder / f"{name}.crt").write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+        private = key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
+        (folder / f"{name}.key").write_bytes(private)
+    return folder

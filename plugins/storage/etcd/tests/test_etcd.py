@@ -96,7 +96,7 @@ def test_etcds_answers_become_store_errors(code, details, expected):
 class FakeAccess(Access):
     """Members that are plain names; connecting to one returns the name."""
 
-    def connect(self, address):
+    def connect(self, address, tunnel=None):
         return address.host
 
 

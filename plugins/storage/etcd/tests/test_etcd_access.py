@@ -1,13 +1,7 @@
 import json
 import urllib.request
-from datetime import UTC, datetime, timedelta
-from ipaddress import ip_address
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from hyperkube_storage.etcd import Access, EtcdStore
 
 from hyperkube.machinery.clock import SystemClock
@@ -16,37 +10,8 @@ from hyperkube.storage.store import Put, StoreUnavailable
 pytestmark = [pytest.mark.etcd, pytest.mark.slow]
 
 
-def make_certificates(folder):
-    """Write ca.crt and a pair {server,client}.{crt,key} that it signed."""
-    issuer_key = ec.generate_private_key(ec.SECP256R1())
-    issuer = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "ca")])
-    for name in ("ca", "server", "client"):
-        key = issuer_key if name == "ca" else ec.generate_private_key(ec.SECP256R1())
-        builder = (
-            x509.CertificateBuilder()
-            .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)]))
-            .issuer_name(issuer)
-            .public_key(key.public_key())
-            .serial_number(x509.random_serial_number())
-            .not_valid_before(datetime.now(UTC) - timedelta(minutes=5))
-            .not_valid_after(datetime.now(UTC) + timedelta(days=1))
-            .add_extension(x509.BasicConstraints(ca=name == "ca", path_length=None), critical=True)
-        )
-        if name != "ca":
-            names = x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))])
-            usage = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH])
-            builder = builder.add_extension(names, critical=False).add_extension(usage, critical=False)
-        certificate = builder.sign(issuer_key, hashes.SHA256())
-        (folder / f"{name}.crt").write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
-        private = key.private_bytes(
-            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-        )
-        (folder / f"{name}.key").write_bytes(private)
-
-
-def test_certificates_of_both_sides_are_checked(start_etcd, tmp_path):
-    make_certificates(tmp_path)
-    file = lambda name: str(tmp_path / name)  # noqa: E731 - shorter than a function here
+def test_certificates_of_both_sides_are_checked(start_etcd, certificates):
+    file = lambda name: str(certificates / name)  # noqa: E731 - shorter than a function here
     server = start_etcd(
         f"--cert-file={file('server.crt')}",
         f"--key-file={file('server.key')}",

@@ -123,6 +123,7 @@ def configuration(tmp_path, name="cluster", protocol="HTTPConnect"):
     [
         ("cluster", "HTTPConnect", ["cluster"]),
         ("controlplane", "HTTPConnect", ["controlplane"]),
+        ("etcd", "HTTPConnect", ["etcd"]),
         ("cluster", "Direct", []),
         ("etcd", "Direct", []),
     ],
@@ -139,7 +140,6 @@ def test_without_a_file_nothing_is_dialled():
     ("name", "protocol", "text"),
     [
         ("cluster", "GRPC", "cluster: proxyProtocol GRPC is not built; HTTPConnect is"),
-        ("etcd", "HTTPConnect", "etcd: connections to etcd leave directly, their proxyProtocol must be Direct"),
     ],
 )
 def test_what_cannot_be_done_is_refused_in_a_line(tmp_path, name, protocol, text):

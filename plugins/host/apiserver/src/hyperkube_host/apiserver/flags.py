@@ -262,7 +262,7 @@ FLAGS = (
             "egress-selector-config-file",
             STRING,
             "",
-            "EgressSelectorConfiguration: HTTP proxies through which nodes, pods, services and webhooks are reached",
+            "EgressSelectorConfiguration: HTTP proxies through which nodes, pods, services, webhooks, etcd are reached",
         ),
         Flag("peer-advertise-ip", STRING, "", "address by which other API servers reach this one"),
         Flag("peer-advertise-port", STRING, "", "port by which other API servers reach this one"),

@@ -48,6 +48,7 @@ class Etcd(Plugin):
             key_file=settings.etcd_keyfile,
             user=settings.user,
             password=settings.password,
+            dial=self.context.egress.get("etcd"),
         )
         seconds = settings.history_seconds
         if seconds is None:

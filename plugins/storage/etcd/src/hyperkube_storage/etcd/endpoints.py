@@ -10,9 +10,11 @@ from urllib.parse import urlsplit
 
 from hyperkube_storage.etcd.answers import elsewhere, logged_out, never_sent, translate
 from hyperkube_storage.etcd.pulse import Pulse
+from hyperkube_storage.etcd.tunnel import Tunnel
 
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.dataclass import dataclass
+from hyperkube.machinery.dial import Dial
 from hyperkube.machinery.errors import UsageError
 from hyperkube.storage.store import StoreError, StoreUnavailable
 
@@ -56,6 +58,7 @@ class Access:
         key_file: its key.
         user: name to log in with, empty for none.
         password: that goes with it.
+        dial: connects through a proxy; None connects directly.
     """
 
     servers: Sequence[str]
@@ -64,6 +67,7 @@ class Access:
     key_file: str = ""
     user: str = ""
     password: str = ""
+    dial: Dial | None = None
 
     def addresses(self) -> list[ServerAddress]:
         """Return where the servers listen.
@@ -85,21 +89,31 @@ class Access:
             raise UsageError("--etcd-certfile and --etcd-keyfile go together")
         return addresses
 
-    def connect(self, address: ServerAddress) -> Any:
-        """Return an etcd3 client, logged in if there is a user."""
+    def connect(self, address: ServerAddress, tunnel: Tunnel | None = None) -> Any:
+        """Return an etcd3 client, through a tunnel if there is one, logged in if there is a user."""
         from hyperkube_storage.etcd.etcdrpc import etcd3_client
 
+        host, port, options = f"[{address.host}]" if ":" in address.host else address.host, address.port, _GRPC_OPTIONS
+        if tunnel is not None:
+            # gRPC's name of a Unix socket is ``unix:PATH``, which etcd3 makes of host and port; certificates and the
+            # server's name stay those of the member.
+            names = ("grpc.default_authority", f"{host}:{port}"), ("grpc.ssl_target_name_override", address.host)
+            host, port, options = "unix", tunnel.path, (*options, *names)
         return etcd3_client(
-            host=f"[{address.host}]" if ":" in address.host else address.host,
-            port=address.port,
+            host=host,
+            port=port,
             ca_cert=self.ca_file if address.secure else None,
             cert_cert=(self.cert_file or None) if address.secure else None,
             cert_key=(self.key_file or None) if address.secure else None,
             user=self.user or None,
             password=self.password or None,
             timeout=CALL_SECONDS,
-            grpc_options=_GRPC_OPTIONS,
+            grpc_options=options,
         )
+
+    def tunnel(self, address: ServerAddress) -> Tunnel | None:
+        """Return a way to a member through the proxy, None where it is reached directly."""
+        return None if self.dial is None else Tunnel(self.dial, address.host, address.port)
 
 
 class Endpoints:
@@ -119,6 +133,7 @@ class Endpoints:
         self._lock = threading.Lock()
         self._current = 0
         self._client: Any = None
+        self._tunnels: dict[ServerAddress, Tunnel | None] = {}
         self._closed = False
         alone = len(self._addresses) == 1
         self._pulse = Pulse(clock, self._close_silent, alone=alone) if clock is not None else None
@@ -139,13 +154,18 @@ class Endpoints:
                 raise StoreUnavailable("the store is closed")
             if self._client is None:
                 try:
-                    self._client = self._access.connect(self._addresses[self._current])
+                    self._client = self._connect(self._addresses[self._current])
                 except grpc.RpcError as error:
                     self._current = (self._current + 1) % len(self._addresses)
                     raise translate(error) from error
                 if self._pulse is not None:
                     self._pulse.follow(self._client)
             return self._client
+
+    def _connect(self, address: ServerAddress) -> Any:
+        if address not in self._tunnels:
+            self._tunnels[address] = self._access.tunnel(address)
+        return self._access.connect(address, self._tunnels[address])
 
     def leave(self, client: Any) -> bool:
         """Use the next member from now on, unless another thread has already left this client; tell which."""
@@ -181,8 +201,12 @@ class Endpoints:
         with self._lock:
             self._closed = True
             client, self._client = self._client, None
+            tunnels, self._tunnels = self._tunnels, {}
         if client is not None:
             client.close()
+        for tunnel in tunnels.values():
+            if tunnel is not None:
+                tunnel.close()
 
     def _call(self, call: Callable[[Any], Answer], *, repeat_all: bool) -> Answer:
         import grpc

@@ -17,8 +17,9 @@ def open_selector(path: str) -> Mapping[str, Dial]:
     """Return what dials, by the name of the selection; what is missing, or Direct, is connected to directly.
 
     ``cluster``: nodes, pods, services, extension API servers, and webhooks that are services. ``controlplane``:
-    webhooks with a URL, those of authentication, authorization and audit among them. Issuers of OIDC say themselves by
-    which they are reached, by ``egressSelectorType``, or are reached directly.
+    webhooks with a URL, those of authentication, authorization and audit among them. ``etcd``: the members of
+    ``--etcd-servers``. Issuers of OIDC say themselves by which they are reached, by ``egressSelectorType``, or are
+    reached directly.
 
     Raises:
         UsageError: the file is wrong, or asks for what cannot be done.
@@ -29,7 +30,5 @@ def open_selector(path: str) -> Mapping[str, Dial]:
             raise UsageError(f"{FLAG}: {selection.name}: proxyProtocol GRPC is not built; HTTPConnect is")
         if selection.protocol == DIRECT or selection.proxy is None:
             continue
-        if selection.name == "etcd":
-            raise UsageError(f"{FLAG}: etcd: connections to etcd leave directly, their proxyProtocol must be Direct")
         dials[selection.name] = ProxyDialer(selection.proxy)
     return dials

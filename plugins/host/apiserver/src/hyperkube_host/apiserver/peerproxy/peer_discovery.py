@@ -15,8 +15,8 @@ from hyperkube_host.apiserver.peerproxy.peer_metrics import PeerMetrics, Resourc
 
 from hyperkube.client.client import Client
 from hyperkube.kinds.resources import LEASES
-from hyperkube.machinery.errors import ApiError
 from hyperkube.machinery.dataclass import dataclass
+from hyperkube.machinery.errors import ApiError
 from hyperkube.machinery.objects import Object, name_of
 
 _WHOLE = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
