@@ -23,7 +23,7 @@ Answer = TypeVar("Answer")
 CALL_SECONDS = 4.0
 """Deadline of every call."""
 
-_GRPC_OPTIONS = (
+_GRPC_OPTIONS: tuple[tuple[str, int | str], ...] = (
     ("grpc.max_receive_message_length", -1),
     ("grpc.max_send_message_length", -1),
     ("grpc.keepalive_time_ms", 30_000),
@@ -93,7 +93,8 @@ class Access:
         """Return an etcd3 client, through a tunnel if there is one, logged in if there is a user."""
         from hyperkube_storage.etcd.etcdrpc import etcd3_client
 
-        host, port, options = f"[{address.host}]" if ":" in address.host else address.host, address.port, _GRPC_OPTIONS
+        port: int | str = address.port
+        host, options = f"[{address.host}]" if ":" in address.host else address.host, _GRPC_OPTIONS
         if tunnel is not None:
             # gRPC's name of a Unix socket is ``unix:PATH``, which etcd3 makes of host and port; certificates and the
             # server's name stay those of the member.
