@@ -18,6 +18,8 @@ def test_a_set_of_pods_keeps_its_data_while_its_volumes_grow_and_are_copied(clus
     wait_ready(cluster, "db-0", "db-1")
     write = "dd if=/dev/urandom of=/data/file bs=1M count=4 2>/dev/null; sync; md5sum < /data/file"
     sums = {name: run(cluster, name, write) for name in ("db-0", "db-1")}
+    told = cluster.get("csinode", "node-1")["metadata"]["annotations"]["storage.alpha.kubernetes.io/migrated-plugins"]
+    assert {"kubernetes.io/aws-ebs", "kubernetes.io/portworx-volume"} < set(told.split(","))
     before = int(run(cluster, "db-0", "df -k /data | tail -1 | awk '{print $2}'"))
 
     more = '{"spec":{"resources":{"requests":{"storage":"640Mi"}}}}'

@@ -10,7 +10,7 @@ import pytest
 from hyperkube_host.kubelet.pod.pod_entry import PodState
 
 from hyperkube.client.fake import FakeClient
-from hyperkube.kinds.resources import CONFIG_MAPS, EVENTS, PODS
+from hyperkube.kinds.resources import CONFIG_MAPS, EVENTS, NODES, PODS
 from hyperkube.machinery.clock import SystemClock
 
 pytest.importorskip("hyperkube_runtime.process", reason="runs pods")
@@ -306,3 +306,24 @@ def test_a_volume_with_a_path_that_cannot_be_is_refused_once(process):
     assert "must not contain NUL" in event["message"]
     assert [event.get("count", 1) for event in events(process, "FailedMount")] == [1]
     assert list(Path(process.kubelet.options.pods.root).glob("pods/*/volumes/*/m/*")) == []
+
+
+@pytest.mark.parametrize("keeps", [False, True], ids=["taken with the end", "kept until the pod is deleted"])
+def test_the_volumes_of_a_pod_that_has_ended(tmp_path, keeps):
+    with running(tmp_path, "process", **{"keep-terminated-pod-volumes": keeps}) as rig:
+        script = shell("echo kept > $HYPERKUBE_ROOT/data/f", volumeMounts=[{"name": "e", "mountPath": "/data"}])
+        rig.create(restartPolicy="Never", containers=[script], volumes=[{"name": "e", "emptyDir": {}}])
+        rig.wait_phase("Succeeded")
+        (entry,) = rig.kubelet.pods.entries()
+        until(lambda: entry.state is PodState.TERMINATED)
+
+        def files():
+            return [file.read_text() for file in tmp_path.glob("pods/*/volumes/*/e/f")]
+
+        after_the_end = files()
+        rig.client.delete(PODS, "p", "default")
+        until(lambda: rig.gone() and files() == [])
+        annotations = rig.client.get(NODES, rig_module.NODE)["metadata"]["annotations"]
+
+    assert after_the_end == (["kept\n"] if keeps else [])
+    assert annotations.get("volumes.kubernetes.io/keep-terminated-pod-volumes") == ("true" if keeps else None)

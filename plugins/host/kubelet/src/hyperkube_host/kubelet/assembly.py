@@ -247,7 +247,7 @@ def _worker_services(base: _Foundation, sources: _VolumeSources) -> WorkerServic
         allocations=AllocationManager(granted, recorder, admission.grant, manager.resizer, clock),
         container_manager=base.container_manager,
         volumes=None if simulated else _volume_manager(base, sources),
-        keeps_volumes=base.options.pods.keeps_volumes,
+        keeps_volumes=base.options.node.keeps_volumes,
         sandboxes=manager.sandboxes,
         starter=manager.starter,
         stopper=ContainerStopper(runtime, handlers, recorder, clock),

@@ -49,6 +49,7 @@ class NodeOptions(Record):
     eviction_max_pod_grace_seconds: float
     isolates_local_storage: bool
     controller_attaches: bool
+    keeps_volumes: bool
     external_cloud: bool
 
     @classmethod
@@ -84,6 +85,7 @@ class NodeOptions(Record):
             eviction_max_pod_grace_seconds=values["eviction-max-pod-grace-period"],
             isolates_local_storage=values["local-storage-capacity-isolation"],
             controller_attaches=values["enable-controller-attach-detach"],
+            keeps_volumes=values["keep-terminated-pod-volumes"],
             external_cloud=values["cloud-provider"] == EXTERNAL_CLOUD,
         )
 
@@ -131,7 +133,6 @@ class PodOptions(Record):
     sync_seconds: float
     change_detection: str
     stop_on_close: bool
-    keeps_volumes: bool
     dead_containers_per_container: int
     dead_container_min_age_seconds: float
     dead_containers: int
@@ -161,7 +162,6 @@ class PodOptions(Record):
             sync_seconds=values["sync-frequency"],
             change_detection=values["config-map-and-secret-change-detection-strategy"],
             stop_on_close=values["stop-pods-on-close"],
-            keeps_volumes=values["keep-terminated-pod-volumes"],
             dead_containers_per_container=values["maximum-dead-containers-per-container"],
             dead_container_min_age_seconds=values["minimum-container-ttl-duration"],
             log_max_bytes=_size("container-log-max-size", values["container-log-max-size"]),

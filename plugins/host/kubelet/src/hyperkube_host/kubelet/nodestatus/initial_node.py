@@ -16,6 +16,7 @@ from hyperkube.machinery.objects import Object
 
 PROVIDED_IPS = "alpha.kubernetes.io/provided-node-ip"
 CONTROLLER_ATTACHES = "volumes.kubernetes.io/controller-managed-attach-detach"
+KEEPS_VOLUMES = "volumes.kubernetes.io/keep-terminated-pod-volumes"
 
 
 def node_addresses(options: NodeOptions) -> tuple[str, ...]:
@@ -44,8 +45,13 @@ def initial_labels(options: NodeOptions) -> dict[str, str]:
 
 
 def initial_annotations(options: NodeOptions) -> dict[str, str]:
-    """Return the annotations a node registers with: who attaches volumes, and the addresses for its cloud to check."""
+    """Return the annotations a node registers with: who attaches volumes, and the addresses for its cloud to check.
+
+    A node that keeps the volumes of pods that have ended tells the controller, which would detach them.
+    """
     found = {CONTROLLER_ATTACHES: "true"} if options.controller_attaches else {}
+    if options.keeps_volumes:
+        found[KEEPS_VOLUMES] = "true"
     if options.external_cloud and options.ips:
         found[PROVIDED_IPS] = ",".join(options.ips)
     return found
