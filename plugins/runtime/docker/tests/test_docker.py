@@ -319,6 +319,23 @@ def test_figures_are_those_of_cri(rig):
     assert (images["fs_id"]["mountpoint"], images["used_bytes"]["value"]) == ("/var/lib/docker", 14)
 
 
+def test_all_containers_are_asked_about_at_once(rig, monkeypatch):
+    """Docker answers each question after a second, however many there are."""
+    sandbox = rig.sandbox()
+    containers = [rig.container(sandbox, metadata={"name": name}) for name in ("a", "b", "c")]
+    for container in containers:
+        rig.runtime.start_container(container)
+    together, told = threading.Barrier(len(containers)), rig.engine.stats
+
+    def stats(container_id):
+        together.wait(10)
+        return told(container_id)
+
+    monkeypatch.setattr(rig.engine, "stats", stats)
+
+    assert {one["attributes"]["id"] for one in rig.runtime.container_stats()} == set(containers)
+
+
 def test_containers_of_no_pod_are_none_of_ours(rig):
     rig.engine.create("registry", {"Image": IMAGE, "Labels": {TYPE_LABEL: "container"}})
 
