@@ -1,5 +1,7 @@
 """Flags that command lines of other kubelets carry along: each is taken, with a warning that it has no effect.
 
+Each says why: what it set is gone, is another program's by now, or is the machine's to decide.
+
 Source: kubernetes ``cmd/kubelet/app/options``.
 """
 
@@ -9,7 +11,18 @@ _CADVISOR = "no effect: usage is read from the runtime and the cgroups"
 _STORAGE_DRIVER = "no effect: there is no database of usage"
 
 ACCEPTED = unbuilt(
-    Flag("kernel-memcg-notification", BOOL, False, "no effect: memory is looked at every ten seconds"),
+    Flag("rkt-path", STRING, "", "no effect: the runtime rkt is no more"),
+    Flag("redirect-container-streaming", BOOL, False, "no effect: streams go through the kubelet, as since 1.20"),
+    Flag("configure-cbr0", BOOL, False, "no effect: --network-plugin=kubenet makes the bridge"),
+    Flag("iptables-masquerade-bit", INT, 14, "no effect: packets of Services are marked by the proxy alone"),
+    Flag("iptables-drop-bit", INT, 15, "no effect: packets of Services are marked by the proxy alone"),
+    Flag("containerized", BOOL, False, "no effect: give the kubelet's container the host's mounts to share"),
+    Flag(
+        "experimental-check-node-capabilities-before-mount",
+        BOOL,
+        False,
+        "no effect: a mount program that is missing is told when it is called",
+    ),
     Flag("tls-curve-preferences", LIST, "", "no effect: OpenSSL chooses the curve"),
     Flag("application-metrics-count-limit", INT, 100, _CADVISOR),
     Flag("boot-id-file", STRING, "/proc/sys/kernel/random/boot_id", _CADVISOR),

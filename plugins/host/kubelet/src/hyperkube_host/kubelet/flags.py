@@ -18,7 +18,6 @@ from hyperkube.plugin.flags import (
     STRING,
     Flag,
     section,
-    unbuilt,
 )
 
 NAME = "kubelet"
@@ -42,7 +41,7 @@ FLAGS = (
         Flag("api-servers", LIST, "", "API servers; the first is used", deprecated="use --kubeconfig"),
         Flag("pod-cidr", CIDRS, "", "pod addresses of a stand-alone node"),
         Flag("cloud-provider", STRING, "", "external: the node waits until its cloud has described it"),
-        Flag("cloud-config", STRING, "", "its configuration file", accepted=True),
+        Flag("cloud-config", STRING, "", "no effect: clouds are asked by their controller manager", accepted=True),
         Flag(
             "bootstrap-kubeconfig",
             STRING,
@@ -71,6 +70,12 @@ FLAGS = (
         Flag("eviction-max-pod-grace-period", INT, 0, "most seconds for a pod evicted by a soft threshold to stop"),
         Flag(
             "eviction-pressure-transition-period", DURATION, "5m0s", "how long a condition of pressure stays at least"
+        ),
+        Flag(
+            "kernel-memcg-notification",
+            BOOL,
+            False,
+            "have the kernel tell at once of memory that gets short, with version 1 of cgroups",
         ),
         Flag("local-storage-capacity-isolation", BOOL, True, "evict pods whose files take more than their limits"),
         Flag("shutdown-grace-period", DURATION, "0s", "how long a shutdown of the machine waits for pods to end"),
@@ -150,9 +155,6 @@ FLAGS = (
         Flag("enable-controller-attach-detach", BOOL, True, "volumes are attached by the controller"),
         Flag("bootstrap-checkpoint-path", STRING, "", "folder of the pods that start before the API server answers"),
         Flag("master-service-namespace", STRING, "default", "namespace of the API server's Service in pods' variables"),
-        *unbuilt(
-            Flag("experimental-check-node-capabilities-before-mount", BOOL, False, "look for mount programs first"),
-        ),
     ),
     *section(
         "Runtime",
@@ -188,14 +190,6 @@ FLAGS = (
             LIST,
             "",
             "images that NeverVerifyAllowlistedImages lets pass; an entry ending in /* stands for all below",
-        ),
-        *unbuilt(
-            Flag("rkt-path", STRING, "", "rkt program"),
-            Flag("redirect-container-streaming", BOOL, False, "streams go straight to the runtime"),
-            Flag("configure-cbr0", BOOL, False, "set up bridge cbr0"),
-            Flag("iptables-masquerade-bit", INT, 14, "mark bit for masquerading"),
-            Flag("iptables-drop-bit", INT, 15, "mark bit for dropping"),
-            Flag("containerized", BOOL, False, "the kubelet runs in a container"),
         ),
         Flag("really-crash-for-testing", BOOL, False, "end at the first bug, where it would be tried again"),
         Flag(

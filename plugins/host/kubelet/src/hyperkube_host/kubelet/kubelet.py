@@ -172,6 +172,8 @@ class Kubelet:
         services.node_managers.shutdown.close()
         services.probes.close()
         services.node_managers.kills.close()
+        if services.node_managers.notifier is not None:
+            services.node_managers.notifier.close()
         services.pleg.close()
         services.drivers.close()
         if services.volumes is not None:

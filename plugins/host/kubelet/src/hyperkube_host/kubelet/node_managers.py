@@ -9,13 +9,15 @@ import logging
 from collections.abc import Collection, Mapping
 from functools import partial
 
-from hyperkube_host.kubelet.cm.interface import ContainerManager
+from hyperkube_host.kubelet.cm.cgroup_manager import cgroup_mounts
+from hyperkube_host.kubelet.cm.interface import ContainerManager, ContainerManagerFailed
 from hyperkube_host.kubelet.container.pod_status import get_pod_statuses
 from hyperkube_host.kubelet.directories import KubeletDirectories
 from hyperkube_host.kubelet.events import KubeletEventRecorder
 from hyperkube_host.kubelet.eviction.eviction_manager import PERIOD_SECONDS as EVICTION_SECONDS
 from hyperkube_host.kubelet.eviction.eviction_manager import EvictionManager, EvictionOptions
 from hyperkube_host.kubelet.eviction.eviction_services import build_eviction_manager
+from hyperkube_host.kubelet.eviction.memory_threshold_notifier import MemoryThresholdNotifier
 from hyperkube_host.kubelet.images.image_gc_manager import PERIOD_SECONDS as IMAGE_GC_SECONDS
 from hyperkube_host.kubelet.images.image_gc_manager import ImageGCManager, ImageGCPolicy
 from hyperkube_host.kubelet.images.image_services import build_pull_manager
@@ -28,6 +30,7 @@ from hyperkube_host.kubelet.nodeshutdown.node_shutdown_manager import NodeShutdo
 from hyperkube_host.kubelet.oom.oom_watcher import OomWatcher
 from hyperkube_host.kubelet.options import ImageOptions, KubeletOptions, NodeOptions, PodOptions
 from hyperkube_host.kubelet.pod.pod_manager import PodManager
+from hyperkube_host.kubelet.stats.machine import machine_use
 from hyperkube_host.kubelet.stats.summary_provider import SummaryProvider
 from hyperkube_host.kubelet.sync_queue import SyncQueue, Task
 from hyperkube_host.kubelet.volumemanager.actual_state import ActualStateOfWorld
@@ -50,6 +53,7 @@ class NodeManagers(Record):
     containers: ContainerGC
     logs: ContainerLogManager
     kills: OomWatcher
+    notifier: MemoryThresholdNotifier | None
     shutdown: NodeShutdownManager
     runtime: Runtime
     periods: Mapping[Task, float]
@@ -67,6 +71,8 @@ class NodeManagers(Record):
         match task:
             case Task.EVICTION:
                 self.evictions.synchronize()
+                if self.notifier is not None:
+                    self.notifier.update()
             case Task.IMAGE_GC:
                 self.images.run()
             case Task.LOG_ROTATION:
@@ -130,6 +136,7 @@ def build_node_managers(
         containers=containers,
         logs=ContainerLogManager(_log_policy(options.pods), runtime, clock),
         kills=OomWatcher(recorder.node_event),
+        notifier=_memory_notifier(options, queue, clock),
         shutdown=_shutdown_manager(options, clock, recorder, directories, pods, queue),
         runtime=runtime,
         periods=periods,
@@ -179,6 +186,24 @@ def _container_policy(options: PodOptions) -> ContainerGCPolicy:
 def _log_policy(options: PodOptions) -> LogRotationPolicy:
     return LogRotationPolicy(
         max_bytes=options.log_max_bytes, max_files=options.log_max_files, workers=options.log_max_workers
+    )
+
+
+def _memory_notifier(options: KubeletOptions, queue: SyncQueue, clock: Clock) -> MemoryThresholdNotifier | None:
+    """Return what has the kernel tell of memory that gets short; None unless a flag asks for it, and it can."""
+    if not options.values["kernel-memcg-notification"]:
+        return None
+    try:
+        mounts = cgroup_mounts()
+    except ContainerManagerFailed as error:
+        _log.warning("--kernel-memcg-notification: %s", error)
+        return None
+    if mounts.version != 1 or "memory" not in mounts.of:
+        _log.warning("--kernel-memcg-notification: only version 1 of cgroups has such notifications")
+        return None
+    look = partial(queue.add, Task.EVICTION)
+    return MemoryThresholdNotifier(
+        mounts.of["memory"], options.node.thresholds, machine_use().memory_total, look, clock
     )
 
 
