@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import sys
 from pathlib import Path
@@ -16,6 +17,9 @@ FLAGS = (
     "--cpu-manager-policy=static",
     "--kube-reserved=cpu=200m",
     "--eviction-hard=nodefs.available<150Mi",
+    "--kubelet-cgroups=/kubelet",
+    "--runtime-cgroups=/",
+    "--kernel-memcg-notification",
 )
 
 
@@ -61,6 +65,21 @@ def test_a_guaranteed_pod_has_a_cpu_of_its_own(bare_cluster, node):
     everybodys = eventually(lambda: (seen := cpus("shared")) and own not in seen.split(",") and seen, 30)
     assert everybodys
     bare_cluster.kubectl("delete", "pod", "pinned", "shared", "--wait=false")
+
+
+def test_the_kubelet_is_in_its_cgroup_and_measured(bare_cluster, node):
+    def use():
+        """Return the system's containers by name, None before the kubelet has moved."""
+        summary = json.loads(bare_cluster.kubectl("get", "--raw", "/api/v1/nodes/node-2/proxy/stats/summary").stdout)
+        found = {row["name"]: row for row in summary["node"]["systemContainers"]}
+        return found if "kubelet" in found and found["kubelet"]["memory"]["usageBytes"] else None
+
+    found = eventually(use, 30)
+
+    for controller in ("cpu", "memory"):
+        assert node.run("cat", f"/sys/fs/cgroup/{controller}/kubelet/cgroup.procs").stdout.split()
+    assert {"kubelet", "runtime", "pods"} <= found.keys()
+    assert found["runtime"]["cpu"]["usageCoreNanoSeconds"] > found["kubelet"]["cpu"]["usageCoreNanoSeconds"]
 
 
 def test_a_device_plugins_devices_are_given_to_containers(bare_cluster, node):
