@@ -93,18 +93,7 @@ def build_node_managers(
 ) -> NodeManagers:
     """Build them; nothing runs yet."""
     node = options.node
-    all_pods = lambda: [entry.pod for entry in pods.entries()]  # noqa: E731  passed on, and nothing else
-    summary = SummaryProvider(
-        runtime,
-        clock,
-        node.name,
-        directories,
-        all_pods,
-        container_manager.pods_memory_limit,
-        partial(usage_row, volumes),
-        container_manager.system_use,
-        options.values["volume-stats-agg-period"],
-    )
+    summary = _summary_provider(options, runtime, clock, directories, pods, volumes, container_manager)
     pulls = build_pull_manager(options.images, options.pods.root, runtime, clock)
     images = ImageGCManager(
         _image_policy(options.images),
@@ -140,6 +129,28 @@ def build_node_managers(
         shutdown=_shutdown_manager(options, clock, recorder, directories, pods, queue),
         runtime=runtime,
         periods=periods,
+    )
+
+
+def _summary_provider(
+    options: KubeletOptions,
+    runtime: Runtime,
+    clock: Clock,
+    directories: KubeletDirectories,
+    pods: PodManager,
+    volumes: ActualStateOfWorld,
+    container_manager: ContainerManager,
+) -> SummaryProvider:
+    return SummaryProvider(
+        runtime,
+        clock,
+        options.node.name,
+        directories,
+        lambda: [entry.pod for entry in pods.entries()],
+        container_manager.pods_memory_limit,
+        partial(usage_row, volumes),
+        container_manager.system_use,
+        options.values["volume-stats-agg-period"],
     )
 
 
