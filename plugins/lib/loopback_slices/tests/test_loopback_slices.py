@@ -40,3 +40,6 @@ def test_every_cluster_looks_into_the_same_folder(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", None)
 
     assert slices_folder() == before
+
+    monkeypatch.setattr(loopback_slices, "_COMMON", tmp_path / "not-there")
+    assert slices_folder() == tmp_path / "hyperkube-slices"

@@ -9,6 +9,7 @@ import contextlib
 import errno
 import fcntl
 import os
+import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import UsageError
 
 FIRST, LAST = 64, 223
+_COMMON = Path("/tmp")  # noqa: S108  what others leave there is locked, never followed or read
 _TAKEN = frozenset({errno.EACCES, errno.EPERM, errno.ELOOP, errno.EISDIR, errno.ENXIO})
 """Why a file cannot be opened that is another user's, or none."""
 
@@ -35,10 +37,10 @@ class HeldSlice:
 def slices_folder() -> Path:
     """Return the folder in which the clusters of this machine lock their slices.
 
-    All of them must look into the same one, so ``TMPDIR``, which may differ from program to program, is not asked: two
-    clusters with one slice answer each other's names.
+    All of them must look into the same one, so ``TMPDIR``, which may differ from program to program, counts only where
+    ``/tmp`` may not be written: two clusters with one slice answer each other's names.
     """
-    return Path("/tmp/hyperkube-slices")  # noqa: S108  what others leave there is locked, never followed or read
+    return (_COMMON if os.access(_COMMON, os.W_OK) else Path(tempfile.gettempdir())) / "hyperkube-slices"
 
 
 def hold_slice(folder: Path, preferred: Iterable[int] = ()) -> HeldSlice:
