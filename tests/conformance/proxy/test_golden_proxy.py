@@ -25,8 +25,9 @@ USERS = ROOT.parent / "shared" / "golden" / "users.csv"
 BIN = Path(sys.executable).parent
 PROGRAMS = ("ip", "nsenter", "iptables", "ip6tables-save", "nft", "conntrack")
 DOZEN = (
-    *("cleanup", "detect-interface-prefix", "dual-stack", "external-policy-local", "hairpin", "many-endpoints"),
-    *("masquerade-all", "names", "nodeport-addresses-ranges", "several-ports", "udp-conntrack", "update-policies"),
+    *("cleanup", "detect-interface-prefix", "dual-stack", "external-policy-local", "hairpin"),
+    *("health-check-node-port", "many-endpoints"),
+    *("masquerade-all", "names", "nodeport-addresses-ranges", "several-ports", "udp-conntrack"),
 )
 MODES = ("iptables", "nftables")
 PROBES, RULES = 0.99, 0.95
