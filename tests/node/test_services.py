@@ -278,6 +278,19 @@ def test_a_policy_holds_within_and_across_nodes_and_behind_services(bare_cluster
     eventually(lambda: heard("echo-b", *every) == heard("echo-c", *every) == set(PLACES))
 
 
+def test_the_api_server_proxies_over_the_pod_network(bare_cluster, nodes):
+    for name, cidr in RANGES.items():
+        bare_cluster.master.run("ip", "route", "replace", cidr, "via", nodes[0][name].ip)
+
+    def raw(path):
+        return bare_cluster.kubectl("get", "--raw", f"/api/v1/{path}").stdout.strip()
+
+    for name in PLACES:
+        assert raw(f"namespaces/{NAMESPACE}/pods/{name}:8080/proxy/name") == name
+    assert raw(f"namespaces/{NAMESPACE}/services/echo:80/proxy/name") in PLACES
+    assert {raw(f"nodes/{name}/proxy/healthz") for name in RANGES} == {"ok"}
+
+
 def test_two_hundred_services_answer_and_go(bare_cluster, nodes):
     bare_cluster.apply(*(service(f"many-{number}") for number in range(MANY)))
     rows = bare_cluster.get("services", "-n", NAMESPACE, "-l", "app=many")
