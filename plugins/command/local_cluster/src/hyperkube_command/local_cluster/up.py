@@ -19,7 +19,6 @@ from hyperkube_command.local_cluster.left_pods import remember_runtime
 from hyperkube_command.local_cluster.loopback_slice import locked_slice
 from hyperkube_command.local_cluster.ports import free_port, refusal
 from hyperkube_command.local_cluster.privileged_ports import PORT_OFFSET, kubernetes_service_port, may_bind
-from hyperkube_command.local_cluster.watched_plugins import ADDONS, plugins_in
 from hyperkube_lib.component_base.process_memory import spare_arenas, wait_until_stopped
 from hyperkube_lib.component_base.service_manager import READY, STOPPING, notify
 from hyperkube_lib.local_cluster.layout import Layout, default_data_dir
@@ -231,6 +230,8 @@ def validate(cluster: ClusterOptions) -> None:
     except ValueError as error:
         raise UsageError(f"invalid argument for --service-cluster-ip-range: {error}") from error
     if cluster.watched is not None:
+        from hyperkube_command.local_cluster.watched_plugins import plugins_in
+
         plugins_in(cluster.watched)
 
 
@@ -271,6 +272,8 @@ def bring_up(cluster: ClusterOptions, *, processes: bool, merge: bool) -> None:
         wait_for_node(client, cluster.first_node, stopped, begun)
         notices = addons.notices()
         if completed.watched:
+            from hyperkube_command.local_cluster.watched_plugins import ADDONS
+
             notices = notices + _watch(life, completed.watched, {**parts, ADDONS: addons}, lost)
         layout.write_state({"pid": os.getpid(), "server": completed.server, "processes": processes})
         life.on_close("the state file", lambda: layout.state_file.unlink(missing_ok=True))

@@ -6,7 +6,6 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from hyperkube_host.apiserver.egress_selector import open_selector
 from hyperkube_host.apiserver.flags import FAMILIES, FLAGS, NAME
 from hyperkube_host.apiserver.in_process.client import InProcessClient
 from hyperkube_host.apiserver.options import Options
@@ -105,5 +104,13 @@ def lay_foundation(options: Options, clock: Clock) -> Foundation:
         request_path=request_path,
         loopback=loopback,
         authorizer=Promise[Authorizer]("the authorizer"),
-        egress=open_selector(str(options.values.get("egress-selector-config-file") or "")),
+        egress=_egress(str(options.values.get("egress-selector-config-file") or "")),
     )
+
+
+def _egress(file: str) -> Mapping[str, Dial]:
+    if not file:
+        return {}
+    from hyperkube_host.apiserver.egress_selector import open_selector
+
+    return open_selector(file)

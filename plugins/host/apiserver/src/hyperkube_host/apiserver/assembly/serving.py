@@ -20,7 +20,6 @@ from hyperkube_host.apiserver.flowcontrol.options import limits_of
 from hyperkube_host.apiserver.health.health import Check, Health
 from hyperkube_host.apiserver.health.post_start_hooks import Part, PostStartHooks
 from hyperkube_host.apiserver.options import Options
-from hyperkube_host.apiserver.peerproxy import PeerProxy, peer_proxy_of
 from hyperkube_host.apiserver.pipeline.audit_options import auditor_of
 from hyperkube_host.apiserver.pipeline.handler import ApiHandler
 from hyperkube_host.apiserver.pipeline.pipeline import Pipeline
@@ -40,6 +39,7 @@ from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.record import Record
 
 if TYPE_CHECKING:
+    from hyperkube_host.apiserver.peerproxy import PeerProxy
     from hyperkube_host.apiserver.pipeline.auditor import Auditor
     from hyperkube_host.apiserver.pipeline.tracing import RequestTracer
 
@@ -146,6 +146,10 @@ def _aggregation(foundation: Foundation, services: Services) -> Aggregation:
 
 
 def _peers(foundation: Foundation, model: Model, aggregation: Aggregation) -> PeerProxy | None:
+    if not foundation.options.values.get("peer-ca-file"):
+        return None
+    from hyperkube_host.apiserver.peerproxy import peer_proxy_of
+
     def is_served(group: str, version: str, resource: str) -> bool:
         own = model.registry.version(group, version)
         return (own is not None and resource in own.resources) or aggregation.remotes.find(group, version) is not None

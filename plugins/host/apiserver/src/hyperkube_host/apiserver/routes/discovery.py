@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import orjson
 from hyperkube_host.apiserver.aggregation.remotes import Remote, Remotes
-from hyperkube_host.apiserver.peerproxy.peer_discovery import PeerDiscovery
 from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.resources.meta_types import meta_schema
 from hyperkube_host.apiserver.resources.registry import Registry, ServedVersion, in_order
@@ -28,6 +27,9 @@ from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import NotAcceptable
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.schema import compile_schema
+
+if TYPE_CHECKING:
+    from hyperkube_host.apiserver.peerproxy.peer_discovery import PeerDiscovery
 
 NO_PEERS = "nopeer"
 """A profile of the aggregated form: without what other API servers serve."""

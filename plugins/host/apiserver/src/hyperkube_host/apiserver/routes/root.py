@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import TYPE_CHECKING
 
 from hyperkube_host.apiserver.aggregation.descriptions import RemoteOpenApi
 from hyperkube_host.apiserver.aggregation.remotes import Remotes
@@ -13,7 +14,6 @@ from hyperkube_host.apiserver.flowcontrol.flow_control import FlowControl
 from hyperkube_host.apiserver.flowcontrol.max_in_flight import Limits
 from hyperkube_host.apiserver.health.health import Health
 from hyperkube_host.apiserver.options import AddressOptions, Options
-from hyperkube_host.apiserver.peerproxy.peer_discovery import PeerDiscovery
 from hyperkube_host.apiserver.promise import Promise
 from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.resources.registry import Registry
@@ -34,6 +34,9 @@ from hyperkube.hookspecs.descriptions import Descriptions
 from hyperkube.machinery import release
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.record import Record
+
+if TYPE_CHECKING:
+    from hyperkube_host.apiserver.peerproxy.peer_discovery import PeerDiscovery
 
 _NAME = "apiserver"
 """What the server calls itself; source: kubernetes apiserver ``pkg/server/genericapiserver.go`` (PrepareRun)."""

@@ -15,7 +15,6 @@ from hyperkube_host.kubelet.container.pod_status import get_pod_status
 from hyperkube_host.kubelet.logs.log_reader import LogOptions, LogReader, parse_since, since_seconds
 from hyperkube_host.kubelet.probe.exec_probe import run_command
 from hyperkube_host.kubelet.server.auth import KubeletAuth
-from hyperkube_host.kubelet.server.checkpoint import checkpoint_container, timeout_of
 from hyperkube_host.kubelet.server.configz import configuration
 from hyperkube_host.kubelet.server.container_log import LogSource
 from hyperkube_host.kubelet.server.metrics_pages import METRICS_PATHS, MetricsPages
@@ -146,6 +145,8 @@ class KubeletHandler:
         raise NotFound("404 page not found")
 
     def _checkpoint(self, namespace: str, pod_name: str, name: str, query: Query) -> Response:
+        from hyperkube_host.kubelet.server.checkpoint import checkpoint_container, timeout_of
+
         pod, timeout = self._pod(namespace, pod_name), timeout_of(query)
         status = self._running(pod, name)
         root = self._context.options.pods.root
