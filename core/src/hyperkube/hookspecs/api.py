@@ -290,7 +290,10 @@ class ResourceSpec:
 
     def subresource(self, name: str) -> Subresource | None:
         """Return a subresource by name, if the resource has it."""
-        return next((sub for sub in self.subresources if sub.name == name), None)
+        for sub in self.subresources:  # once or twice for each request: a generator would cost as much again
+            if sub.name == name:
+                return sub
+        return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -177,6 +177,38 @@ def test_what_a_template_makes_is_each_readers_own():
     assert codec.read_message(message, schema)["spec"]["nodeName"] == "node"
 
 
+@pytest.mark.parametrize(
+    "second",
+    [
+        {"name": "b", "labels": {"a": "b"}},
+        {"labels": {"a": "b"}},
+        {"name": "b", "namespace": "n", "labels": {"a": "b"}},
+        {"name": "b", "uid": "u", "labels": {"a": "b"}, "resourceVersion": "7"},
+    ],
+    ids=["another name", "no name", "a namespace", "stored"],
+)
+def test_metadata_of_one_template_are_each_objects_own(second):
+    codec, schema = Protobuf(1), compile_schema("hyperkube_api.meta.v1:ObjectMeta")
+    first = {"name": "a", "labels": {"a": "b"}}
+    codec.read_message(codec.write_message(first, schema), schema)
+
+    messages = [codec.write_message(meta, schema) for meta in (first, second, first)]
+    read = [codec.read_message(message, schema) for message in messages]
+
+    assert read == [first, second, first]
+    assert messages[1] == Protobuf().write_message(second, schema)
+    assert read[0]["labels"] is not read[2]["labels"]
+
+
+def test_a_template_that_has_a_word_on_the_name_is_none():
+    codec, schema = Protobuf(1), compile_schema("hyperkube_api.meta.v1:ObjectMeta")
+    rest = delimited(3, b"n") + delimited(1, b"a")
+    for _ in range(3):
+        codec.read_message(delimited(1, b"a") + rest, schema)
+
+    assert codec.read_message(delimited(1, b"b") + rest, schema) == {"name": "a", "namespace": "n"}
+
+
 def test_integers_are_cut_to_32_bits_as_go_cuts_them():
     container_port = b"\x18" + b"\xff\xff\xff\xff\x7f"
 

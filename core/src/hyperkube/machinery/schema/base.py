@@ -57,6 +57,7 @@ class KubeSchema(ma.Schema, metaclass=KubeSchemaMeta):
         every_group: the kind is registered in every group version (DeleteOptions, WatchEvent).
         kinded: whether objects say what they are.
         templated: whether many objects have the same value, made from one template: it is decoded once.
+        own: texts that each object has of its own where all else comes from one template: the rest is encoded once.
     """
 
     package: ClassVar[Package] = _NO_PACKAGE
@@ -67,6 +68,7 @@ class KubeSchema(ma.Schema, metaclass=KubeSchemaMeta):
     every_group: ClassVar[bool] = False
     kinded: ClassVar[bool] = False
     templated: ClassVar[bool] = False
+    own: ClassVar[tuple[str, ...]] = ()
 
     class Meta:
         """Marshmallow's own settings."""

@@ -217,7 +217,7 @@ class ManagedFieldsEntry(KubeSchema, templated=True):
     subresource = f.String(8, omitempty=True)
 
 
-class ObjectMeta(KubeSchema):
+class ObjectMeta(KubeSchema, own=("name", "uid", "resourceVersion")):
     """What every stored object has: its name, labels, owners and history."""
 
     name = f.String(

@@ -8,6 +8,7 @@ that came, which reads most members on the spot: a call costs as much as the rea
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from operator import attrgetter
 from typing import Any
 
@@ -44,6 +45,8 @@ from hyperkube.machinery.schema.structs import codec_of, members, rebuilder, zer
 
 _TEXT, _VALUE, _VALUES = Form.TEXT, Form.VALUE, Form.VALUES
 _SCALAR, _MERGED = Form.SCALAR, Form.MERGED
+_FIRST_TEXT, _ONE_BYTE, _SHORTEST = 1 << 3 | BYTES, 0x80, 2
+"""The tag of a text that is field 1, from where on a length has more than one byte, and the bytes of the two."""
 MANY = 20
 """Messages of a schema after which straight code is generated for the next ones: most schemas never meet as many."""
 
@@ -98,7 +101,12 @@ class MessageReader:
 
     def _read_few(self, loop: Reader, straight: Callable[[], Reader]) -> None:
         """Read some messages by the loop, and all later ones by straight code."""
-        finish = _once if self._schema.templated else lambda read: read
+        own = self._schema.own
+        finish: Callable[[Reader], Reader] = lambda read: read  # noqa: E731  one of three
+        if self._schema.templated:
+            finish = _once
+        elif own and self._schema.declared()[own[0]].number == 1:
+            finish = partial(_around, own)
         left = self._kept.many
 
         def read_few(data: bytes, at: int, end: int) -> Any:
@@ -336,6 +344,32 @@ def _once(read: Reader) -> Reader:
         return value
 
     return read_once
+
+
+def _around(own: Sequence[str], read: Reader) -> Reader:
+    """Return a reader that knows what the latest messages said behind the first of an object's own members, its name.
+
+    New objects have no other. Kept is what comes of the rest by itself, unless the rest has a word on the name, too.
+    """
+    latest: Recent[bytes, bytes] = Recent(TEMPLATES)
+    first = own[0]
+
+    def read_around(data: bytes, at: int, end: int) -> Any:
+        if end - at < _SHORTEST or data[at] != _FIRST_TEXT or not 0 < data[at + 1] < _ONE_BYTE:
+            return read(data, at, end)
+        stop = at + 2 + data[at + 1]
+        rest = data[stop:end]
+        known = latest.get(rest)
+        if known is not None and stop <= end:
+            return {first: str(data[at + 2 : stop], "utf-8", "replace"), **orjson.loads(known)}
+        value = read(data, at, end)
+        if len(rest) <= TEMPLATE_MAX and not any(name in value for name in own[1:]):
+            others = read(rest, 0, len(rest))
+            if {first: value.get(first), **others} == value:
+                latest.keep(rest, orjson.dumps(others))
+        return value
+
+    return read_around
 
 
 def _shaped(shape: str, read: Reader) -> Reader:

@@ -6,7 +6,7 @@ the order of their numbers; maps in the order of their keys; nothing is packed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -56,8 +56,12 @@ class MessageWriter:
         self._empty = b""
         self._members: dict[str, _Member] = {}
         self._embedded: list[tuple[int, Part]] = []
-        self.write: Writer = _once(self._write) if schema.templated else self._write
+        self.write: Writer = self._write
         """Returns the message of an object."""
+        if schema.templated:
+            self.write = _once(self._write)
+        elif schema.own:
+            self.write = self._around(schema.own)
 
     def _write(self, value: Any) -> bytes:
         obj = _unshaped(self._shape, value) if self._shape else value or {}
@@ -65,6 +69,12 @@ class MessageWriter:
             self._compile()
         if not obj and not self._embedded:
             return self._empty
+        return b"".join(self._pieces(obj))
+
+    def _pieces(self, obj: Object) -> list[bytes]:
+        """Return the fields of an object, in the order of their numbers."""
+        if self._zeros is None:
+            self._compile()
         out, members = self._zeros.copy(), self._members  # type: ignore[union-attr]  # compiled above
         for name, item in obj.items():
             if item is not None and (found := members.get(name)) is not None:
@@ -77,7 +87,32 @@ class MessageWriter:
                     out[place] = body
         for place, part in self._embedded:
             out[place] = part(obj)
-        return b"".join(out)
+        return out
+
+    def _around(self, own: Sequence[str]) -> Writer:
+        """Return a writer that knows the fields of the latest objects but for texts that each has of its own."""
+        latest: Recent[bytes, tuple[bytes, ...]] = Recent(TEMPLATES)
+        open_places = dict.fromkeys(own, "")
+        members = self._members
+
+        def write(value: Any) -> bytes:
+            obj = value or {}
+            key = orjson.dumps({**obj, **open_places})
+            known = latest.get(key)
+            if known is None:
+                known = tuple(self._pieces({**obj, **open_places}))
+                if len(key) <= TEMPLATE_MAX:
+                    latest.keep(key, known)
+            out = [*known]
+            for name in own:
+                if name in obj:
+                    place, _, head = members[name]
+                    body = obj[name].encode()
+                    size = len(body)
+                    out[place] = head + (ONE_BYTE[size] if size < 0x80 else varint(size)) + body
+            return b"".join(out)
+
+        return write
 
     def _compile(self) -> None:
         """Lay out the fields in the order of their numbers."""

@@ -23,13 +23,9 @@ from hyperkube.machinery.schema.base import KubeSchema
 from hyperkube.machinery.schema.fields import KubeField, List, Map
 
 _ONE_BYTE, _TWO_BYTES = 0x80, 0x4000
-_AT_ONCE = 4
-"""Members after which is asked whether the message has ended."""
-
+_UNTIL_END = "if at >= end: break"
 _TAG = {1: "tag = data[at]", 2: "tag = data[at] | data[at + 1] << 8"}
-"""By the bytes of a tag; one of two is compared as it stands."""
-_NEXT = {width: f"{read} if at < end else 0" for width, read in _TAG.items()}
-"""No field has 0."""
+"""What reads a tag, by its bytes; one of two is compared as it stands."""
 
 
 def straight_reader(
@@ -81,19 +77,15 @@ class _Step:
     def is_text_map(self) -> bool:
         return isinstance(self.field, Map) and self.field.items.scalar == "string"
 
-    @property
-    def repeats(self) -> bool:
-        return self.member.form in {Form.VALUES, Form.MERGED} and self.member.place != INLINED
-
     def lines(self) -> list[str]:
         """Return the code, which begins at the field's tag and ends at the next one."""
-        body, unset = _BODIES[self.member.form](self), self.member.unset
-        if not self.repeats:
-            body.append(_NEXT[self.width])
-        if unset:
-            body.insert(len(body) - (not self.repeats), f"if data.startswith({unset!r}, at): at += {len(unset)}")
-            if self.repeats:
-                body[-1] += f"; {_TAG[self.width]} if at < end else 0"
+        unset = self.member.unset
+        body = [
+            *_BODIES[self.member.form](self),
+            *([f"if data.startswith({unset!r}, at): at += {len(unset)}"] if unset else []),
+            _UNTIL_END,
+            _TAG[self.width],
+        ]
         return [f"if tag == {self.tag}:", *_indented(body)]
 
     def store(self, value: str) -> str:
@@ -114,17 +106,27 @@ class _Step:
             "at = start + size",
         ]
 
-    def unless_empty(self, lines: list[str]) -> list[str]:
-        """Return what reads a value that is as good as none when it is empty."""
+    def unless_empty(self, lines: list[str], empty: str = "") -> list[str]:
+        """Return what reads a value; one that is empty is none, or is stored as `empty` says."""
         is_read = ["if size:", *_indented([*self.bounds(), *lines])]
-        return [f"size = data[at + {self.width}]", *is_read, f"else: at += {self.width + 1}"]
+        otherwise = f"else: at += {self.width + 1}" + (f"; {empty}" if empty else "")
+        return [f"size = data[at + {self.width}]", *is_read, otherwise]
 
     def again(self, first: str, lines: list[str]) -> list[str]:
         """Return what reads a field that may come several times."""
         return [
             first,
             "while True:",
-            *_indented([*self.length(), _UNLESS_CUT, *lines, _NEXT[self.width], f"if tag != {self.tag}: break"]),
+            *_indented(
+                [
+                    *self.length(),
+                    _UNLESS_CUT,
+                    *lines,
+                    _UNTIL_END,
+                    _TAG[self.width],
+                    f"if tag != {self.tag}: break",
+                ]
+            ),
         ]
 
 
@@ -153,8 +155,8 @@ def _scalar(step: _Step) -> list[str]:
         f"value = ({step.call} if size <= {LONGEST_REMEMBERED} else {step.call}.__wrapped__)(data[start:at])",
         store if step.member.keeps else f"if value is not None: {store}",
     ]
-    if step.field.scalar in TIMES and not step.member.keeps:
-        return step.unless_empty(lines)
+    if step.field.scalar in TIMES:
+        return step.unless_empty(lines, step.store("None") if step.member.keeps else "")
     return [*step.length(), *lines]
 
 
@@ -218,11 +220,9 @@ def _function(steps: Sequence[_Step], required: Sequence[str], known: dict[str, 
     """Return the code of the reader, and add what it calls to `known`."""
     body: list[str] = []
     width, may_be_late = 1, any(step.is_late for step in steps)
-    for count, step in enumerate(steps):
-        if count % _AT_ONCE == 0:
-            body.append("if not tag: break")
+    for step in steps:
         if step.width > width:
-            body.append("if tag: tag |= data[at + 1] << 8")
+            body.append(_TAG[step.width])
             width = step.width
         body += step.lines()
         known[step.call] = step.member.read
@@ -232,9 +232,8 @@ def _function(steps: Sequence[_Step], required: Sequence[str], known: dict[str, 
         *_indented(
             [
                 "out, begin, is_ordered = {}, at, True" if may_be_late else "out, begin = {}, at",
-                _NEXT[1],
-                "while True:",
-                *_indented([*body, "break"]),
+                "while at < end:",
+                *_indented([_TAG[1], *body, "break"]),
                 "if at != end: return otherwise(data, begin, end)",
                 f"return out if {' and '.join(conditions)} else rebuild(out)" if conditions else "return out",
             ]

@@ -49,15 +49,19 @@ def read_length(data: bytes, at: int, end: int) -> tuple[int, int]:
     Raises:
         WireError: it would end after `end`.
     """
-    if at + 1 < end and data[at] < 0x80:
-        length, at = data[at], at + 1
+    if at >= end:
+        raise WireError("unexpected EOF")
+    length = data[at]
+    if length < 0x80:
+        at += 1
     elif at + 1 < end and data[at + 1] < 0x80:
-        length, at = data[at] - 0x80 + (data[at + 1] << 7), at + 2
+        length, at = length - 0x80 + (data[at + 1] << 7), at + 2
     else:
         length, at = read_varint(data, at)
-    if at + length > end:
+    stop = at + length
+    if stop > end:
         raise WireError("unexpected EOF")
-    return at, at + length
+    return at, stop
 
 
 def skip(data: bytes, at: int, end: int, wire_type: int) -> int:

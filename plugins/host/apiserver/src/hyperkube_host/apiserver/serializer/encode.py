@@ -142,14 +142,14 @@ class Encoder:
         served, obj, cached = result.served, result.obj, result.written
         if served is None or obj is None:
             return b""
-        kind, codec = _own_type(request, served, obj) if request.info.subresource else (served.kind, served.codec)
+        kind, codec = served.kind, served.codec
         if not isinstance(codec, CompiledSchema) or obj.get("kind") != kind.kind:
             return b""
         if served.blanks:
             obj = served.blanks.shown(obj)
-        if cached is None or codec is not served.codec:
+        if cached is None:
             return self.protobuf.encode(obj, codec)
-        return enveloped(kind.api_version, kind.kind, self.objects.message(served, cached, codec, obj))
+        return enveloped(kind.api_version, kind.kind, self.objects.written_message(served, cached, codec, obj))
 
     def _of_cached(self, request: ApiRequest, served: ServedResource, cached: CachedObject, wanted: Format) -> bytes:
         """Return an object of the cache from an encoding that all its readers share, or nothing where it has none."""

@@ -95,6 +95,14 @@ class ObjectEncoder:
         made = delimited(RAW_FIELD, self._protobuf.write_message(obj or served.parsed(cached), schema))
         return self._encodings.keep(cached, (served, "message"), made, len(made))
 
+    def written_message(
+        self, served: ServedResource, cached: CachedObject, schema: CompiledSchema, obj: Object
+    ) -> bytes:
+        """Return the same of an object that was just written, which is kept where a watch may be sent it next."""
+        if cached.encodings is not None or served.stored().cache.watchers:
+            return self.message(served, cached, schema, obj)
+        return delimited(RAW_FIELD, self._protobuf.write_message(obj, schema))
+
     def partial_message(self, served: ServedResource, cached: CachedObject, schema: CompiledSchema) -> bytes:
         """Return the message of an object's PartialObjectMetadata, likewise; all its versions have the same."""
         return self._bytes(
