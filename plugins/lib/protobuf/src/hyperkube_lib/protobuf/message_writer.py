@@ -105,9 +105,9 @@ class MessageWriter:
                     latest.keep(key, known)
             out = [*known]
             for name in own:
-                if name in obj:
+                if text := obj.get(name):
                     place, _, head = members[name]
-                    body = obj[name].encode()
+                    body = text.encode()
                     size = len(body)
                     out[place] = head + (ONE_BYTE[size] if size < 0x80 else varint(size)) + body
             return b"".join(out)
