@@ -18,6 +18,7 @@ from hyperkube_host.kubelet.server.auth import KubeletAuth
 from hyperkube_host.kubelet.server.configz import configuration
 from hyperkube_host.kubelet.server.container_log import LogSource
 from hyperkube_host.kubelet.server.metrics_pages import METRICS_PATHS, MetricsPages
+from hyperkube_host.kubelet.server.node_logs import node_logs
 from hyperkube_host.kubelet.server.server_context import ServerContext
 from hyperkube_host.kubelet.server.stream_urls import relay_to_url
 from hyperkube_host.kubelet.types.pod_spec import all_containers_of
@@ -121,7 +122,7 @@ class KubeletHandler:
         if page is not None:
             return page
         if head == "logs":
-            return self._files(parts[1:])
+            return node_logs(self._context.logs, parts[1:])
         if not self._context.options.server.debugging_handlers:
             raise MethodNotAllowed("Debug endpoints are disabled.")
         return self._debugging(head, parts, query)
@@ -269,20 +270,6 @@ class KubeletHandler:
             return _text(text)
         why = "timed out" if code is None else f"exited with {code}"
         return _text(f"command '{' '.join(command)}' {why}: {text}", status=500)
-
-    def _files(self, parts: Sequence[str]) -> Response:
-        """Show the node's log folder, and nothing outside of it."""
-        root = self._context.logs.resolve()
-        path = root.joinpath(*parts).resolve()
-        if not path.is_relative_to(root) or not path.exists():
-            raise NotFound("404 page not found")
-        if path.is_file():
-            return Response(headers=[("Content-Type", "text/plain; charset=utf-8")], body=path.read_bytes())
-        import html
-
-        names = sorted(entry.name + ("/" if entry.is_dir() else "") for entry in path.iterdir())
-        rows = "".join(f'<a href="{html.escape(name)}">{html.escape(name)}</a>\n' for name in names)
-        return _text(f"<pre>\n{rows}</pre>\n", "text/html; charset=utf-8")
 
 
 def log_options(query: Query, now: datetime) -> LogOptions:
