@@ -61,7 +61,7 @@ class Endless:
 
     def describe_things(self, **arguments):
         self.asked.append(arguments)
-        return {"Things": [{"Id": "a"}], "NextToken": "again"}
+        return {"Things": [{"Id": "a"}], "NextToken": "again", "ResponseMetadata": {"RequestId": "r"}}
 
 
 def test_a_list_without_an_end_is_no_list(monkeypatch):
