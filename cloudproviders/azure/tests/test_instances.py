@@ -3,7 +3,7 @@
 import pytest
 from hyperkube_cloud.azure.instances import machine_id, provider_id
 
-from hyperkube.hookspecs.cloud import CloudFailed, InstanceNotFound
+from hyperkube.hookspecs.cloud import CloudFailed, CloudUnavailable, InstanceNotFound
 
 ALONE = "azure:///subscriptions/s/resourceGroups/Shop/providers/Microsoft.Compute/virtualMachines/node-1"
 
@@ -48,6 +48,21 @@ def test_a_machine_of_a_scale_set_is_found_by_its_computers_name(double, cloud):
     assert told.provider_id == node["spec"]["providerID"]
     assert (told.instance_type, told.zone) == ("Standard_D4s_v5", "westeurope-2")
     assert told.addresses[0]["address"] == "10.240.0.9"
+
+
+def test_a_list_without_an_end_is_no_word_that_machines_are_gone(double, cloud):
+    double.instance()
+    play = double.play
+
+    def endless(method, path, query, body):
+        status, content = play(method, path, query, body)
+        if path.endswith("/virtualMachineScaleSets"):
+            content["nextLink"] = f"https://x{path}?api-version=1&$skiptoken=0"
+        return status, content
+
+    double.play = endless
+    with pytest.raises(CloudUnavailable, match="a page of the list names an earlier one as the next"):
+        cloud.instances.exists({"metadata": {"name": "other"}, "spec": {}})
 
 
 def test_a_machine_without_zones_tells_its_fault_domain(double, cloud):

@@ -7,7 +7,7 @@ https://learn.microsoft.com/azure/azure-resource-manager/management/async-operat
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlsplit
 
@@ -16,6 +16,7 @@ from hyperkube_lib.cloud_provider.rest import Json, Missing, Refused, RestApi, S
 
 from hyperkube.hookspecs.cloud import CloudFailed, CloudUnavailable, RetryLater
 from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.pages import EndlessList, all_pages
 
 COMPUTE, NETWORK = "Microsoft.Compute", "Microsoft.Network"
 VERSIONS: Final = {"microsoft.compute": "2024-07-01", "microsoft.network": "2023-11-01"}
@@ -88,17 +89,24 @@ class Arm:
             return None
 
     def listed(self, collection: str, **query: str) -> Iterator[Json]:
-        """Yield the things of a collection, over all pages."""
-        while True:
-            answer = self._call("GET", collection, query=query)
+        """Yield the things of a collection, over all pages.
+
+        Raises:
+            CloudUnavailable: they have no end, or are no list of Azure's.
+        """
+
+        def read(following: str) -> tuple[Iterable[Json], str]:
+            asked = dict(parse_qsl(urlsplit(following).query)) if following else query
+            answer = self._call("GET", collection, query=asked)
             rows = answer.get("value")
             if not isinstance(rows, list) or not all(isinstance(row, dict) and row.get("id") for row in rows):
                 raise CloudUnavailable(f"GET {collection}: answered with what is no list of resources")
-            yield from rows
-            following = answer.get("nextLink")
-            if not following:
-                return
-            query = dict(parse_qsl(urlsplit(str(following)).query))
+            return rows, str(answer.get("nextLink") or "")
+
+        try:
+            yield from all_pages(read)
+        except EndlessList as error:
+            raise CloudUnavailable(f"GET {collection}: {error}") from None
 
     def told(self, path: str, **query: str) -> Json:
         """Return what a path tells that is no thing."""

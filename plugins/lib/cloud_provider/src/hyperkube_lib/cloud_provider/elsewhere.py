@@ -1,7 +1,8 @@
 """Clouds that Kubernetes has, or had, a provider for and we have not: what to do instead, in one line each.
 
 Looked for: a client library that is kept. CloudStack, oVirt and vSphere have one (``cs``, ``ovirt-engine-sdk-python``,
-``pyvmomi``); those of Rackspace (``pyrax``), Photon Platform and Mesos are gone, as the last two clouds are.
+``pyvmomi``); those of Rackspace (``pyrax``) and Mesos (``mesos.interface``) are there and given up, Photon Platform's is gone, as
+the last two clouds are.
 Source: kubernetes 1.5 ``pkg/cloudprovider/providers/providers.go``.
 """
 
@@ -18,7 +19,7 @@ INSTEAD: Final = {
     "ovirt": "has no provider here, nor a cloud controller manager elsewhere: run its machines without a cloud",
     "photon": "is no more: VMware has given Photon Platform up, and no client library of it is left",
     "mesos": "is no more: Apache Mesos is retired, and Kubernetes runs on it no longer",
-    "rackspace": "has no client library any more: its clouds are OpenStack's, use --cloud-provider=openstack",
+    "rackspace": "has no client library that is kept: its clouds are OpenStack's, use --cloud-provider=openstack",
 }
 """Name → what follows it in the message."""
 
