@@ -1,7 +1,7 @@
 """Clouds that Kubernetes has, or had, a provider for and we have not: what to do instead, in one line each.
 
 Looked for: a client library that is kept. CloudStack, oVirt and vSphere have one (``cs``, ``ovirt-engine-sdk-python``,
-``pyvmomi``); those of Rackspace (``pyrax``) and Mesos (``mesos.interface``) are there and given up, Photon Platform's is gone, as
+``pyvmomi``); those of Rackspace (``pyrax``) and Mesos (``mesos.interface``) are given up, Photon Platform's is gone, as
 the last two clouds are.
 Source: kubernetes 1.5 ``pkg/cloudprovider/providers/providers.go``.
 """
