@@ -2,11 +2,14 @@
 
 import itertools
 import json
+import socket
+import threading
 from typing import ClassVar
 
 import pytest
 from hyperkube_lib.csi import MemoryDriver
 from hyperkube_testing.node_contracts.volume import NODE, POD, PersistentVolumeContract, VolumeContract
+from hyperkube_volume.csi import Csi
 from hyperkube_volume.csi.attachment import attachment_name
 from hyperkube_volume.csi.csi import CsiVolumes, inline_handle
 
@@ -14,6 +17,8 @@ from hyperkube.client.fake import FakeClient
 from hyperkube.hookspecs.volume import DeviceRequest, MountedVolume, VolumeFailed, VolumeRequest, VolumeSpec
 from hyperkube.kinds.resources import CSI_DRIVERS, CSI_NODES, NODES, VOLUME_ATTACHMENTS
 from hyperkube.machinery.clock import FakeClock, SystemClock
+from hyperkube.plugin import PluginContext
+from hyperkube.testing.waiting import eventually
 
 DRIVER = "memory.csi.example.com"
 SOURCE = {"driver": DRIVER, "volumeHandle": "h1", "fsType": "ext4", "volumeAttributes": {"a": "b"}}
@@ -297,6 +302,26 @@ def test_a_node_without_an_api_tells_nothing_and_one_that_is_not_there_yet_later
 
     with pytest.raises(VolumeFailed, match='error updating CSINode annotation: nodes "n" not found'):
         CsiVolumes(FakeClient(), FakeClock(), lambda _endpoint: MemoryDriver()).initialize_node("n")
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [({"hostname_override": "n"}, ["n"]), ({"hostname_override": ""}, [socket.gethostname().lower()]), ({}, [])],
+    ids=["a kubelet", "a kubelet whose node has the machine's name", "a controller"],
+)
+def test_a_kubelet_makes_its_csinode_as_soon_as_its_node_is_there(settings, told):
+    client, clock = FakeClient(), SystemClock()
+    plugin = Csi(PluginContext(name="kubernetes.io/csi", clock=clock, client=client, settings=settings))
+    plugin.volume_kinds()
+    others = set(threading.enumerate())
+    plugin.start()
+    begun = bool(set(threading.enumerate()) - others)
+    for name in told:
+        client.seed(NODES, {"kind": "Node", "metadata": {"name": name, "uid": "u"}})
+
+    eventually(lambda: [node["metadata"]["name"] for node in client.objects(CSI_NODES)] == told)
+    plugin.close()
+    assert begun is bool(told)
 
 
 def test_a_driver_that_comes_leaves_the_others_and_the_annotation(tmp_path):

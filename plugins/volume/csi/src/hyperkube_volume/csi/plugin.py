@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 
 from hyperkube_lib.csi import CsiCalls, installed_drivers
@@ -26,10 +27,11 @@ class CsiSettings(Record):
     """Settings of the csi volumes.
 
     Attributes:
-        hostname_override: the node's name, which only kubelets have: they serve the drivers of installed packages.
+        hostname_override: the node's name, empty for the machine's. Only kubelets have it, and None is left to
+            controllers: kubelets write the CSINode and serve the drivers of installed packages.
     """
 
-    hostname_override: str = ""
+    hostname_override: str | None = None
 
 
 class Csi(Plugin):
@@ -39,7 +41,8 @@ class Csi(Plugin):
     def volume_kinds(self) -> Volumes:
         """Return the kind."""
         self._kind = CsiVolumes(self.context.client, self.context.clock, _connect)
-        self._node_name = self.settings(CsiSettings).hostname_override
+        given = self.settings(CsiSettings).hostname_override
+        self._node_name = "" if given is None else given or socket.gethostname().lower()
         self._own = dict(installed_drivers(self.context)) if self._node_name else {}
         self._ending = threading.Event()
         return self._kind
