@@ -2,6 +2,7 @@
 
 import pytest
 from hyperkube_controller.selinux_warning import SelinuxWarning, Use, VolumeCache, file_label, labels_conflict
+from prometheus_client import CollectorRegistry
 
 from hyperkube.kinds.resources import CSI_DRIVERS, EVENTS, PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, PODS
 from hyperkube.testing.controller_rig import ControllerRig
@@ -163,3 +164,25 @@ def test_parts_that_are_left_open_conflict_with_nothing(one, other, conflict):
 )
 def test_options_are_a_label(options, label):
     assert file_label(options) == label
+
+
+def test_the_conflicts_of_now_are_told_in_numbers():
+    rig = run(pod("a", "s0:c1"), pod("b", "s0:c2"), pod("c", "s0:c1", "Recursive"))
+    registry = CollectorRegistry()
+    registry.register(rig.plugins[0]._metrics)
+
+    def rows():
+        (family,) = registry.collect()
+        assert family.name == "selinux_warning_controller_selinux_volume_conflict"
+        return sorted(
+            (row.labels["property"], row.labels["pod1_name"], row.labels["pod2_name"], row.value)
+            for row in family.samples
+        )
+
+    policies = [("SELinuxChangePolicy", one, two, 1.0) for one, two in ("ac", "bc", "ca", "cb")]
+    labels = [("SELinuxLabel", "a", "b", 1.0), ("SELinuxLabel", "b", "a", 1.0)]
+    assert rows() == policies + labels
+
+    rig.client.delete(PODS, "b", "d", options={"gracePeriodSeconds": 0})
+    rig.settle()
+    assert rows() == [("SELinuxChangePolicy", "a", "c", 1.0), ("SELinuxChangePolicy", "c", "a", 1.0)]

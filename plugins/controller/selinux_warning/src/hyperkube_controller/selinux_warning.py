@@ -3,12 +3,17 @@
 A volume that is mounted with a label (``mount -o context``) has one for all its pods on a node. Two pods that want
 different ones, or of which just one wants it mounted so, cannot run side by side: both get an event. A part of a label
 that a pod leaves open conflicts with nothing, since the node fills it in.
+The conflicts that there are now are at ``/metrics`` as well, with the names of all pods and namespaces.
 Source: kubernetes ``pkg/controller/volume/selinuxwarning``, ``pkg/volume/util/selinux.go``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from hyperkube_lib.controller_metrics import ControllerMetrics
 
 from hyperkube.client.events import EventRecorder
 from hyperkube.client.reconcile import ReconcileLoop
@@ -18,8 +23,12 @@ from hyperkube.kinds.pods import containers, is_terminal, spec_of
 from hyperkube.kinds.resources import CSI_DRIVERS, PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, PODS
 from hyperkube.kinds.volumes import claim_keys, claim_name
 from hyperkube.machinery.dataclass import dataclass
+from hyperkube.machinery.metric_families import Gauge
 from hyperkube.machinery.objects import Object, key_of, name_of, namespace_of, split_key
 from hyperkube.plugin import Plugin
+
+if TYPE_CHECKING:
+    from prometheus_client.metrics_core import Metric
 
 MOUNT_OPTION, RECURSIVE = "MountOption", "Recursive"
 _PARTS = ("user", "role", "type", "level")
@@ -104,37 +113,73 @@ def use_of(pod: Object, label: str, *, mountable: bool) -> Use:
 
 
 class VolumeCache:
-    """Which pod wants what of which volume."""
+    """Which pod wants what of which volume; thread-safe."""
 
     def __init__(self) -> None:
+        self._lock = threading.Lock()
         self._volumes: dict[str, dict[str, Use]] = {}
 
     def put(self, volume: str, pod: str, use: Use) -> list[Conflict]:
         """Note what a pod wants; return the conflicts that are new by that, for each pod of a pair."""
-        uses = self._volumes.setdefault(volume, {})
-        if uses.get(pod) == use:
-            return []
-        uses[pod] = use
-        found: list[Conflict] = []
-        for other, theirs in uses.items():
-            if other == pod:
-                continue
-            if theirs.policy != use.policy:
-                found += _both("SELinuxChangePolicy", (pod, use.policy), (other, theirs.policy))
-            if labels_conflict(theirs.label, use.label):
-                found += _both("SELinuxLabel", (pod, use.label), (other, theirs.label))
-        return found
+        with self._lock:
+            uses = self._volumes.setdefault(volume, {})
+            if uses.get(pod) == use:
+                return []
+            uses[pod] = use
+            return [conflict for other in uses for conflict in _conflicts(uses, pod, other)]
+
+    def conflicts(self) -> list[Conflict]:
+        """Return all that there are now, for each pod of a pair."""
+        with self._lock:
+            return [
+                conflict
+                for uses in self._volumes.values()
+                for pod in uses
+                for other in uses
+                if pod < other
+                for conflict in _conflicts(uses, pod, other)
+            ]
 
     def drop(self, pod: str) -> None:
         """Forget a pod that is gone or has ended."""
-        for volume in [name for name, uses in self._volumes.items() if pod in uses]:
-            del self._volumes[volume][pod]
-            if not self._volumes[volume]:
-                del self._volumes[volume]
+        with self._lock:
+            for volume in [name for name, uses in self._volumes.items() if pod in uses]:
+                del self._volumes[volume][pod]
+                if not self._volumes[volume]:
+                    del self._volumes[volume]
+
+
+def _conflicts(uses: Mapping[str, Use], pod: str, other: str) -> Iterator[Conflict]:
+    """Yield what two pods are told of each other; nothing for one pod and itself."""
+    one, two = uses[pod], uses[other]
+    if pod != other and one.policy != two.policy:
+        yield from _both("SELinuxChangePolicy", (pod, one.policy), (other, two.policy))
+    if pod != other and labels_conflict(one.label, two.label):
+        yield from _both("SELinuxLabel", (pod, one.label), (other, two.label))
 
 
 def _both(name: str, one: tuple[str, str], other: tuple[str, str]) -> list[Conflict]:
     return [Conflict(one[0], name, one[1], *other), Conflict(other[0], name, other[1], *one)]
+
+
+class ConflictMetrics(ControllerMetrics):
+    """The conflicts as of when they are asked for. Source: kubernetes ``selinuxwarning/metrics.go``."""
+
+    def __init__(self, conflicts: Callable[[], Iterable[Conflict]]) -> None:
+        super().__init__()
+        self._conflicts = conflicts
+
+    def collect(self) -> Iterator[Metric]:
+        """Return one row for each pod of a pair."""
+        text = "Conflict between two Pods using the same volume"
+        pods = ("pod1_namespace", "pod1_name", "pod1_value", "pod2_namespace", "pod2_name", "pod2_value")
+        gauge = Gauge("selinux_warning_controller_selinux_volume_conflict", text, ("property", *pods))
+        yield gauge.family(
+            {
+                (one.name, *split_key(one.pod), one.value, *split_key(one.other), one.other_value): 1.0
+                for one in self._conflicts()
+            }
+        )
 
 
 class SelinuxWarning(Plugin):
@@ -142,8 +187,10 @@ class SelinuxWarning(Plugin):
 
     @hookimpl
     def controller_build(self) -> Controller:
-        """Build the loop; it has one worker, to which the cache belongs."""
+        """Build the loop."""
         self._cache = VolumeCache()
+        self._metrics = ConflictMetrics(self._cache.conflicts)
+        self._metrics.register(self.context)
         self._recorder = EventRecorder(self.client, self.context.clock, "selinux_warning")
         self._pods = self.informers.informer(PODS)
         self._claims = self.informers.informer(PERSISTENT_VOLUME_CLAIMS)
