@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -14,9 +15,11 @@ import threading
 import zipfile
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from importlib import metadata
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 sys.path.append(str(Path(__file__).parents[1] / "repo"))
 sys.path.append(str(Path(__file__).parents[1] / "e2e"))
@@ -130,11 +133,23 @@ def index(wheels, tmp_path):
             shutil.copy(names[name], folder)
         else:
             an_empty_wheel(folder, name, LARGE[name])
-    handler = partial(SimpleHTTPRequestHandler, directory=tmp_path)
+    with served(tmp_path) as address:
+        yield address
+
+
+@contextlib.contextmanager
+def served(folder):
+    """Serve the folder ``simple`` of a folder as an index of packages; yield its address."""
+    handler = partial(SimpleHTTPRequestHandler, directory=folder)
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}/simple/"
         server.shutdown()
+
+
+def told(index):
+    """Return what tells pip of an index, and of no other."""
+    return {"PIP_INDEX_URL": index, "PIP_CONFIG_FILE": os.devnull, "PIP_NO_CACHE_DIR": "1", "PIP_NO_COMPILE": "1"}
 
 
 def an_empty_wheel(folder, name, version):
@@ -143,6 +158,58 @@ def an_empty_wheel(folder, name, version):
         wheel.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
         wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
         wheel.writestr(f"{info}/RECORD", "")
+
+
+def requirements(name):
+    """Return the distributions that an installed one needs, itself included, by name, without extras."""
+    found, waiting = {}, [name]
+    while waiting:
+        each = metadata.distribution(waiting.pop())
+        found[each.name.replace("-", "_")] = each.version
+        needed = [Requirement(text) for text in each.requires or ()]
+        waiting += [
+            row.name
+            for row in needed
+            if (row.marker is None or row.marker.evaluate({"extra": ""})) and row.name.replace("-", "_") not in found
+        ]
+    return found
+
+
+def test_with_libraries_no_index_is_needed(wheels, tmp_path):
+    """The index on loopback stands for the usual one, wheels without content for the libraries."""
+    wanted = "hyperkube-storage-sqlite"
+    folder = shutil.copytree(wheels[0], tmp_path / "dist")
+    needed = requirements(wanted)
+    libraries = {name: version for name, version in needed.items() if not name.startswith("hyperkube")}
+    for name, version in libraries.items():
+        place = tmp_path / "simple" / name.replace("_", "-").lower()
+        place.mkdir(parents=True)
+        an_empty_wheel(place, name, version)
+
+    with served(tmp_path) as index, pytest.MonkeyPatch.context() as patch:
+        for variable, value in told(index).items():
+            patch.setenv(variable, value)
+        sums = wheelhouse.add_libraries(folder, wanted)
+
+    assert {path.name for path in folder.glob("*.whl")} == set(sums) > set(wheels[1])
+    subprocess.run([str(UV), "venv", "--quiet", "--python", sys.executable, str(tmp_path / "hk")], check=True)
+    words = [
+        UV,
+        "pip",
+        "install",
+        "--no-index",
+        "--offline",
+        "--find-links",
+        folder,
+        "--python",
+        tmp_path / "hk",
+        wanted,
+    ]
+    done = subprocess.run([*map(str, words)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    (site,) = (tmp_path / "hk" / "lib").glob("python*/site-packages")
+    installed = {each.name.replace("-", "_") for each in metadata.distributions(path=[str(site)])}
+    assert installed == needed.keys()
 
 
 def line_of(page, start):
@@ -157,8 +224,7 @@ def test_the_lines_with_pip_install_from_wheels_and_from_an_index(wheels, index,
     programs = environment(tmp_path / "hk", without=LARGE)
     (programs / "pip").write_text(f'#!/bin/sh\nexec "{programs}/python" -m pip "$@"\n')
     (programs / "pip").chmod(0o755)
-    told = {"PIP_INDEX_URL": index, "PIP_CONFIG_FILE": os.devnull, "PIP_NO_CACHE_DIR": "1", "PIP_NO_COMPILE": "1"}
-    surroundings = {**os.environ, **told, "PATH": f"{programs}:{os.environ['PATH']}"}
+    surroundings = {**os.environ, **told(index), "PATH": f"{programs}:{os.environ['PATH']}"}
 
     for line in (part.replace("/tmp/wheelhouse", str(wheels[0])), more):
         done = subprocess.run(
