@@ -23,10 +23,12 @@ SECONDS = 600
 pytestmark = pytest.mark.timeout(3 * SECONDS)
 FIRST = [ROOT / "README.md", ROOT / "docs/tutorial/first-admission-plugin.md"]
 HOW_TO = sorted((ROOT / "docs" / "how-to").glob("*.md"))
+WALKS = sorted((ROOT / "docs" / "explanation" / "from-the-source").glob("*.md"))
+EXAMPLES = ROOT / "examples" / "README.md"
 RULES = Rules(
     skipped={
         "./dev test": "it is what runs this: tests/repo/test_dev.py",
-        "./dev scale": "minutes of a whole machine, as all measurements",
+        "./dev scale": "minutes of a whole machine: tests/perf/test_scale.py has a small run, and reads these lines",
         "./dev pytest /tmp/": "what is generated for every family: tests/integration/test_plugin_kit.py",
         "pip install 'hyperkube-api-descriptions": "110 MB, from an index: tests/integration/test_wheelhouse.py",
         "kubectl delete --raw '/api/v1/namespaces/shop/configmaps/prices?ignoreStoreReadError": "nothing is damaged here",
@@ -39,6 +41,7 @@ RULES = Rules(
             | {"write-a-proxier.md", "write-a-server.md", "write-a-volume-kind.md", "write-an-addon.md"}
             | {"write-an-api-group.md", "write-an-authenticator.md"}
         ),
+        frozenset({"controller-manager.md", "kubelet.md"}),
     ),
 )
 TYPED_ELSEWHERE = {
@@ -151,6 +154,15 @@ def test_every_how_to(clone):
     text = type_pages(clone, "how-to", NOBODY, pages)
 
     assert "scheduler_schedule_attempts_total" in text
+
+
+def test_walks_through_the_source_and_examples(clone):
+    text = type_pages(clone, "walks", NOBODY, [*WALKS, EXAMPLES])
+
+    assert "acquireTime" in text, "the controller manager's lease"
+    assert "[+]poststarthook/" in text, "what the API server says of its start"
+    assert '"kubeletconfig"' in text
+    assert "website.example.com/hello" in text
 
 
 def test_every_page_for_authors(clone):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -13,10 +15,14 @@ pytest.importorskip("aiohttp")
 pytest.importorskip("matplotlib")
 sys.path.insert(0, str(Path(__file__).parent))
 
+
 from scale import observers, report, shapes
+from scale.__main__ import asked
 from scale.api import version_of
 from scale.samples import Samples, percentile
 from scale.servers import Usage
+
+PAGE = Path(__file__).parents[2] / "docs/how-to/measure-a-large-cluster.md"
 
 
 @pytest.mark.parametrize(
@@ -36,6 +42,14 @@ def test_samples_of_another_process_are_added(tmp_path):
 
     assert ours.of("GET pods") == [0.1, 0.3]
     assert ours.of("GET pods", begin=15.0) == [0.3]
+
+
+@pytest.mark.parametrize("line", re.findall(r"^\./dev scale (.*)$", PAGE.read_text(), re.MULTILINE))
+def test_what_the_page_shows_can_be_asked_for(line, tmp_path):
+    load, wanted = asked([*shlex.split(line), "--output", str(tmp_path)])
+
+    assert load.nodes == wanted.nodes
+    assert f"--nodes {load.nodes}" in line
 
 
 @pytest.mark.parametrize("nodes", [3, 100, 1000])

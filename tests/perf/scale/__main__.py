@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -174,8 +175,8 @@ class Bench:
                 self.samples.load(self.cluster.folder / f"{name}.json")
 
 
-def main() -> None:
-    """Run as the command line says."""
+def asked(words: Sequence[str] | None = None) -> tuple[Load, servers.Wanted]:
+    """Return what a command line asks for."""
     parser = argparse.ArgumentParser(prog="./dev scale", description=__doc__)
     parser.add_argument("--nodes", type=int, default=100, help="hollow nodes")
     parser.add_argument("--pods", type=int, default=30, help="pods a node; 0 leaves the density out")
@@ -193,7 +194,7 @@ def main() -> None:
     parser.add_argument(
         "--output", type=Path, help="folder of the report; a new one in the temporary folder unless told"
     )
-    given = vars(parser.parse_args())
+    given = vars(parser.parse_args(words))
     extra = {
         word: [f"--{flag.removeprefix('--')}" for flag in given.pop(f"{word.replace('-', '_')}_arg")]
         for word in ("apiserver", "controller-manager", "scheduler")
@@ -202,7 +203,7 @@ def main() -> None:
     if wanted.api_servers > 1 and not wanted.etcd:
         parser.error("several API servers need --etcd")
     given["output"] = given["output"] or Path(tempfile.mkdtemp(prefix="scale-"))
-    run(Load(**given), wanted)
+    return Load(**given), wanted
 
 
 def run(load: Load, wanted: servers.Wanted) -> None:
@@ -232,4 +233,4 @@ def run(load: Load, wanted: servers.Wanted) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(*asked())
