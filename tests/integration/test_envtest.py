@@ -1,6 +1,9 @@
 """The API server as the test environment of controller-runtime starts it: its flags, its certificates, its first looks.
 
-Source: controller-runtime ``pkg/internal/testing/controlplane/{apiserver,auth}.go``.
+Then what kubebuilder's sample project asks of it.
+
+Source: controller-runtime ``pkg/internal/testing/controlplane/{apiserver,auth,etcd,plane}.go``, ``process/process.go``,
+``certs/tinyca.go``, ``pkg/envtest/{crd,webhook}.go``.
 """
 
 from __future__ import annotations
@@ -20,8 +23,10 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import cronjob_tutorial as tutorial
 from client_objects import GROUP, custom, definition, pod
 from hyperkube_testing.peers.ports import free_port
+from hyperkube_testing.peers.webhook_server import WebhookServer
 from server_processes import BIN, Process, eventually, need_etcd, running
 
 pytestmark = [pytest.mark.slow, pytest.mark.etcd]
@@ -207,3 +212,93 @@ def test_delegated_authentication_finds_its_settings(server):
 
     assert status == 200
     assert "BEGIN CERTIFICATE" in json.loads(text)["data"]["client-ca-file"]
+
+
+@pytest.fixture(scope="module")
+def cronjobs(server):
+    """Where the tutorial's objects are, with its definition and its webhooks installed as the environment does it.
+
+    The bundle of the webhooks is the certificate that they show, and not its authority's.
+    """
+    schemas = json.loads(server.ask("GET", "/openapi/v3/apis/batch/v1")[1])["components"]["schemas"]
+    status, text = server.ask("POST", CRDS, tutorial.definition(schemas))
+    assert status == 201, text
+    eventually(lambda: server.ask("GET", f"/apis/{tutorial.GROUP}/v1")[0] == 200)
+    with WebhookServer(tutorial.admitted) as hooks:
+        registered = "/apis/admissionregistration.k8s.io/v1"
+        for each in tutorial.webhooks(f"https://127.0.0.1:{hooks.port}", hooks.own_certificate):
+            place = f"{registered}/{each['kind'].lower()}s"
+            assert server.ask("GET", f"{place}/{each['metadata']['name']}")[0] == 404
+            status, text = server.ask("POST", place, each)
+            assert status == 201, text
+            assert server.ask("GET", f"{place}/{each['metadata']['name']}")[0] == 200
+        yield f"/apis/{tutorial.GROUP}/v1/namespaces/default/cronjobs"
+        for each in tutorial.webhooks("https://127.0.0.1:1", hooks.own_certificate):
+            server.ask("DELETE", f"{registered}/{each['kind'].lower()}s/{each['metadata']['name']}")
+
+
+def test_the_webhooks_of_a_project_default_and_refuse(server, cronjobs):
+    status, text = eventually(
+        lambda: (found := server.ask("POST", cronjobs, tutorial.cronjob("defaulted")))[0] and found
+    )
+    assert status == 201, text
+    assert json.loads(text)["spec"]["concurrencyPolicy"] == "Allow"
+
+    status, text = server.ask("POST", cronjobs, tutorial.cronjob("never", schedule="whenever"))
+
+    assert status == 403
+    denied = "admission webhook \"vcronjob-v1.kb.io\" denied the request: spec.schedule: Invalid value: 'whenever'"
+    assert json.loads(text)["message"] == denied
+
+
+def test_the_status_of_the_sample_follows_its_job(server, cronjobs):
+    made = json.loads(server.ask("POST", cronjobs, tutorial.cronjob("test-cronjob"))[1])
+    assert made["spec"]["schedule"] == "1 * * * *"
+    assert "status" not in made
+
+    status, text = server.ask("POST", "/apis/batch/v1/namespaces/default/jobs", tutorial.job("test-job", made))
+    assert status == 201, text
+    found = json.loads(text)
+    assert "active" not in found["status"], "a status is not created"
+    found["status"]["active"] = 2
+    status, text = server.ask("PUT", "/apis/batch/v1/namespaces/default/jobs/test-job/status", found)
+    assert (status, json.loads(text)["status"]["active"]) == (200, 2), text
+    reference = {"kind": "Job", "namespace": "default", "name": "test-job", "apiVersion": "batch/v1",
+                 "uid": found["metadata"]["uid"], "resourceVersion": found["metadata"]["resourceVersion"]}  # fmt: skip
+    made["status"] = {"active": [reference]}
+    status, text = server.ask("PUT", f"{cronjobs}/test-cronjob/status", made)
+
+    assert status == 200, text
+    after = json.loads(server.ask("GET", f"{cronjobs}/test-cronjob")[1])
+    assert [each["name"] for each in after["status"]["active"]] == ["test-job"]
+    assert after["metadata"]["generation"] == 1
+    status, text = server.ask("PUT", f"{cronjobs}/test-cronjob/status", made)
+    assert (status, "the object has been modified" in text) == (409, True)
+    made["metadata"]["resourceVersion"], made["spec"]["suspend"] = after["metadata"]["resourceVersion"], True
+    made["spec"]["failedJobsHistoryLimit"] = -1
+    status, text = server.ask("PUT", f"{cronjobs}/test-cronjob", made)
+    assert (status, "should be greater than or equal to 0" in text) == (422, True), text
+    assert server.ask("DELETE", f"{cronjobs}/test-cronjob")[0] == 200
+    assert server.ask("GET", f"{cronjobs}/test-cronjob")[0] == 404
+
+
+def test_a_user_is_added_while_it_runs_and_uses_kubectl(server, tmp_path):
+    signed(server.folder, "default", "client-cert-auth-ca", "/O=system:masters/CN=default")
+    pki = server.folder
+    config = {
+        "apiVersion": "v1", "kind": "Config", "current-context": "envtest",
+        "clusters": [{"name": "envtest", "cluster": {"server": f"{server.url}/",
+                      "certificate-authority": str(pki / "serving-ca.crt")}}],
+        "users": [{"name": "envtest", "user": {"client-certificate": str(pki / "default.crt"),
+                                               "client-key": str(pki / "default.key")}}],
+        "contexts": [{"name": "envtest", "context": {"cluster": "envtest", "user": "envtest"}}],
+    }  # fmt: skip
+    (tmp_path / "kubecfg").write_text(json.dumps(config))
+    kubectl = shutil.which("kubectl")
+    if kubectl is None:
+        pytest.skip("there is no kubectl")
+
+    words = [kubectl, f"--kubeconfig={tmp_path / 'kubecfg'}", "--cache-dir", tmp_path, "auth", "whoami", "-o", "json"]
+    said = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60).stdout
+
+    assert json.loads(said)["status"]["userInfo"]["username"] == "default"

@@ -43,6 +43,7 @@ class TlsOptions(Record):
                 context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
             else:
                 context = ssl.create_default_context(cafile=self.ca_file or None, cadata=self.ca_data or None)
+                context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN  # as Go: what is trusted need be no authority
             if self.cert_file:
                 context.load_cert_chain(self.cert_file, self.key_file or None)
         except (OSError, ssl.SSLError) as error:

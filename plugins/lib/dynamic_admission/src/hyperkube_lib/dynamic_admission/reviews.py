@@ -16,7 +16,7 @@ from hyperkube_lib.dynamic_admission.request_values import request_identity, use
 
 from hyperkube.hookspecs.admission import AdmissionRequest
 from hyperkube.machinery.dataclass import dataclass
-from hyperkube.machinery.errors import ApiError, from_status
+from hyperkube.machinery.errors import ApiError
 from hyperkube.machinery.field import quote
 from hyperkube.machinery.objects import Object
 
@@ -143,12 +143,7 @@ def rejection(name: str, status: Object) -> ApiError:
     denied = f"admission webhook {quote(name)} denied the request"
     message, reason = status.get("message"), status.get("reason")
     text = f"{denied}: {message or reason}" if message or reason else f"{denied} without explanation"
-    code = int(status.get("code") or 0)
-    return from_status(
-        {
-            "message": text,
-            "reason": reason or "",
-            "code": max(code, 400),
-            "details": status.get("details") or {},
-        }
-    )
+    # Not of the class of its reason: what a webhook says is shown as it is, without the object's name before it.
+    error = ApiError(text, details=status.get("details") or {})
+    error.status_reason, error.status_code = str(reason or ""), max(int(status.get("code") or 0), 400)
+    return error

@@ -154,6 +154,7 @@ def client_context(
     context.set_alpn_protocols(["http/1.1"])
     try:
         if ca_file or ca_data:
+            context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN  # as Go: what is trusted need be no authority
             context.load_verify_locations(ca_file or None, cadata=ca_data or None)
         else:
             context.check_hostname = False

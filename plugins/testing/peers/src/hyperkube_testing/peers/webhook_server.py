@@ -38,6 +38,7 @@ class WebhookServer:
 
     Attributes:
         authority: who issued its certificate.
+        own_certificate: what it shows, in base64: Go trusts it as a bundle too.
         reviews: what was asked so far.
         status: the HTTP status of its answers.
     """
@@ -56,6 +57,7 @@ class WebhookServer:
         self.authority = authority = authority or make_ca("webhooks")
         pair = issue(authority, dns[0], dns=dns, ips=("127.0.0.1",), server=True)
         self.ca_bundle = b64encode(authority.certificate).decode()
+        self.own_certificate = b64encode(pair.certificate).decode()
         self._server = ThreadingHTTPServer(("127.0.0.1", port), self._handler())
         self._server.daemon_threads = True
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

@@ -136,6 +136,7 @@ def _read_head(wire: socket.socket) -> bytes:
 def _context(proxy: Proxy) -> ssl.SSLContext:
     try:
         context = ssl.create_default_context(cafile=proxy.ca_bundle or None)
+        context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN  # as Go: what is trusted need be no authority
     except (OSError, ssl.SSLError) as error:
         raise UsageError(f"failed to read cert file {proxy.ca_bundle}, got {error}") from error
     try:
