@@ -1,7 +1,7 @@
 """Which changes of a pod cause a sync, and which mirror belongs to which static pod."""
 
 import pytest
-from hyperkube_host.kubelet.pod.pod_manager import PodManager
+from hyperkube_host.kubelet.pod.pod_manager import SYNC_SECONDS, PodManager
 from hyperkube_host.kubelet.types.pod_update import HASH_ANNOTATION, MIRROR_ANNOTATION, SOURCE_ANNOTATION
 
 
@@ -25,7 +25,7 @@ class Managed:
     def __init__(self):
         self.changed = []
         self.shortened = []
-        self.pods = PodManager(self.changed.append, self.shortened.append)
+        self.pods = PodManager(self.changed.append, lambda *told: self.shortened.append(told))
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def test_a_shorter_grace_period_is_reported_only_once_the_pod_is_being_deleted(m
     managed.pods.put(deleted(30))
     managed.pods.put(deleted(0))
 
-    assert (first, managed.shortened) == ([], ["u"])
+    assert (first, managed.shortened) == ([], [("u", 0.0)])
 
 
 def test_a_removed_pod_stays_until_it_is_forgotten(managed):
@@ -91,8 +91,17 @@ def test_a_removed_pod_stays_until_it_is_forgotten(managed):
     managed.pods.forget("u")
 
     assert removed
-    assert managed.shortened == ["u"]
+    assert managed.shortened == [("u", SYNC_SECONDS)]
     assert managed.pods.get("u") is None
+
+
+def test_containers_that_are_being_stopped_hear_at_once_that_their_pod_was_removed(managed):
+    deleted = pod(metadata={"deletionTimestamp": "2030-01-01T00:00:00Z", "deletionGracePeriodSeconds": 30})
+    managed.pods.put(deleted)
+
+    managed.pods.remove(deleted)
+
+    assert managed.shortened == [("u", 0.0)]
 
 
 def test_a_mirror_shows_the_static_pod_with_its_hash(managed):

@@ -56,9 +56,9 @@ class SyncQueue:
         """Sync a pod after a delay."""
         self._queue.add_after(Work(Task.SYNC_POD, uid), seconds)
 
-    def shorten_grace(self, uid: str) -> None:
-        """Pass a shorter grace period on to the containers of a pod that is stopping."""
-        self._queue.add(Work(Task.SHORTEN_GRACE, uid))
+    def shorten_grace(self, uid: str, seconds: float = 0.0) -> None:
+        """Pass a shorter grace period on to the containers of a pod that is stopping, after a delay."""
+        self._queue.add_after(Work(Task.SHORTEN_GRACE, uid), seconds)
 
     def forget_pod(self, uid: str) -> None:
         """Drop the delays and back-offs of a pod that is gone."""

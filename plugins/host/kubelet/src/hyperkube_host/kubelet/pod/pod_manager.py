@@ -15,6 +15,9 @@ from hyperkube_host.kubelet.types.pod_update import HASH_ANNOTATION, MIRROR_ANNO
 
 from hyperkube.machinery.objects import Object, annotations_of, is_being_deleted, key_of, metadata, uid_of
 
+SYNC_SECONDS = 1.0
+"""How long a removed pod's own sync has for beginning to stop its containers."""
+
 
 class PodManager:
     """Pods by uid; implements `hyperkube_host.kubelet.config.sources.PodSink`."""
@@ -22,10 +25,13 @@ class PodManager:
     def __init__(
         self,
         changed: Callable[[str], None],
-        grace_shortened: Callable[[str], None],
+        grace_shortened: Callable[[str, float], None],
         restart_delays: RestartDelays = RestartDelays(),  # noqa: B008  a value that cannot change
     ) -> None:
-        """Call `changed` with a pod's uid after each change, `grace_shortened` when it has less time to stop."""
+        """Call `changed` with a pod's uid after each change, `grace_shortened` when it has less time to stop.
+
+        The latter is also told how many seconds may pass before the containers must hear of it.
+        """
         self._restart_delays = restart_delays
         self._changed = changed
         self._grace_shortened = grace_shortened
@@ -57,24 +63,27 @@ class PodManager:
             # reach the runtime beside it.
             shorter = is_being_deleted(before) and _grace(pod) < _grace(before)
         if shorter:
-            self._grace_shortened(uid)
+            self._grace_shortened(uid, 0.0)
         if not is_echo:
             self._changed(uid)
 
     def remove(self, pod: Object) -> None:
         """Note that the source does not have the pod any more."""
-        uid = uid_of(pod)
+        uid, delays = uid_of(pod), dict[str, float]()
         with self._lock:
             if is_mirror(pod):
                 self._mirrors.pop(key_of(pod), None)
                 uids = [known for known, entry in self._entries.items() if key_of(entry.pod) == key_of(pod)]
             else:
                 uids = [str(uid)] if uid in self._entries else []
-                for entry in (self._entries[known] for known in uids):
+                for known, entry in ((known, self._entries[known]) for known in uids):
+                    # A worker that waits for containers already is told at once. Any other is to find them running, and
+                    # to tell that it stops them; only one that is at something else for long is hurried, too.
+                    delays[known] = 0.0 if entry.must_terminate else SYNC_SECONDS
                     entry.removed = True
         for known in uids:
-            if not is_mirror(pod):
-                self._grace_shortened(known)
+            if known in delays:
+                self._grace_shortened(known, delays[known])
             self._changed(known)
 
     def give_up(self, pod: Object, failure: Failure, disruption: Object | None, grace_seconds: float) -> None:
@@ -90,7 +99,7 @@ class PodManager:
         entry.grace_override = grace_seconds
         entry.disruption, entry.failure = disruption, failure
         if is_stopping:
-            self._grace_shortened(uid)
+            self._grace_shortened(uid, 0.0)
         self._changed(uid)
 
     def is_stopped(self, uid: str) -> bool:
