@@ -58,3 +58,18 @@ def test_the_gates_that_fields_of_the_api_wait_for_are_taken():
     named = {gate for file in files for gate in re.findall(r'gate="(\w+)"', file.read_text())}
 
     assert named - set(known_gates()) == NO_GATES
+
+
+CAME_WITH_1_36 = """
+    AtomicFIFO CRIListStreaming ControllerManagerReleaseLeaderElectionLockOnExit DRAListTypeAttributes
+    DRANodeAllocatableResources DRAResourceClaimGranularStatusAuthorization DRAResourcePoolStatus
+    DRAWorkloadResourceClaims DeclarativeValidationBeta ExtendWebSocketsToKubelet ManifestBasedAdmissionControlConfig
+    NativeHistograms PersistentVolumeClaimUnusedSinceTime PodLevelResourceManagers PodsAPI ShardedListAndWatch
+    StaleControllerConsistencyDaemonSet StaleControllerConsistencyJob StaleControllerConsistencyReplicaSet
+    StaleControllerConsistencyStatefulSet TopologyAwareWorkloadScheduling UnlockWhileProcessingFIFO WorkloadWithJob
+"""
+"""Source: kubernetes.io, reference/command-line-tools-reference/feature-gates, alpha and beta since 1.36."""
+
+
+def test_a_command_line_may_name_the_gates_of_this_release():
+    assert set(CAME_WITH_1_36.split()) <= set(known_gates())
