@@ -41,6 +41,7 @@ class Wire(RestDouble):
         self.sent.append((service, action, told))
         if self._always is not None:
             return _response(request, self._always)
+        self.let_another_in(service, action)
         due = self._due(service, action)
         if due is Fault.KILL:
             raise Killed

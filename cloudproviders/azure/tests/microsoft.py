@@ -224,7 +224,8 @@ class Microsoft(RestDouble):
         return None
 
     def _check_publicipaddresses(self, path, made, held):
-        made["properties"].setdefault("ipAddress", self._free("20.0.0."))
+        address = (held or {"properties": {}})["properties"].get("ipAddress")
+        made["properties"].setdefault("ipAddress", address or self._free("20.0.0."))
 
     def _free(self, prefix):
         told = json.dumps(list(self.things.values()))
@@ -245,7 +246,14 @@ class Microsoft(RestDouble):
                     return error(400, "InvalidResourceReference", "loadBalancerBackendAddressPools")
         return None
 
+    def _refers_to_nothing(self, body):
+        """Tell whether a scale set's machine, or what it makes them by, names a pool of a balancer that is not there."""
+        pools = re.findall(r'"(/subscriptions/[^"]+)/backendaddresspools/', json.dumps(body).lower())
+        return any(pool not in self.things for pool in pools)
+
     def _check_virtualmachines(self, path, made, held):
+        if self._refers_to_nothing(made):
+            return error(400, "InvalidResourceReference", "loadBalancerBackendAddressPools")
         return self._attach(held, made["properties"]["storageProfile"]["dataDisks"])
 
     def _check_disks(self, path, made, held):
@@ -253,6 +261,8 @@ class Microsoft(RestDouble):
 
     def _patch(self, held, body):
         told = body["properties"]
+        if self._refers_to_nothing(told):
+            return error(400, "InvalidResourceReference", "loadBalancerBackendAddressPools")
         if "storageProfile" in told:
             fault = self._attach(held, told["storageProfile"]["dataDisks"])
             if fault:

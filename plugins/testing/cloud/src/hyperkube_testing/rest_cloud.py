@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import Enum, auto
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -24,7 +25,7 @@ from hyperkube.hookspecs.base import Plugin
 from hyperkube.hookspecs.cloud import CloudThrottled, CloudUnavailable, LoadBalancers
 from hyperkube.machinery.errors import HyperkubeError
 from hyperkube.machinery.objects import Object
-from hyperkube.testing.harness import raises
+from hyperkube.testing.harness import SkipTest, raises
 
 
 class Killed(BaseException):
@@ -55,6 +56,7 @@ class RestDouble:
         self._left = 0
         self._answers: list[Answer] = []
         self._always: Answer | None = None
+        self._meanwhile: Callable[[], object] | None = None
 
     def __call__(self, request: Request) -> Answer:
         """Answer as the cloud would, or with the fault that is due."""
@@ -66,6 +68,7 @@ class RestDouble:
         if self._always is not None:
             return self._always
         query = dict(parse_qsl(parts.query))
+        self.let_another_in(request.method, parts.path)
         due = self._due(request.method, parts.path)
         if due is Fault.KILL:
             raise Killed
@@ -95,9 +98,27 @@ class RestDouble:
         finally:
             self._fault = None
 
+    @contextmanager
+    def interrupted(self, at: int, meanwhile: Callable[[], object]) -> Iterator[None]:
+        """Let another do something before the changing call of that number, from one on, comes through."""
+        self._meanwhile, self._left = meanwhile, at
+        try:
+            yield
+        finally:
+            self._meanwhile = None
+
+    def let_another_in(self, method: str, path: str) -> None:
+        """Do what is to be done before this call, if its turn has come."""
+        if self._meanwhile is None or not self.changes(method, path):
+            return
+        self._left -= 1
+        if self._left == 0:
+            meanwhile, self._meanwhile = self._meanwhile, None
+            meanwhile()
+
     @property
     def met(self) -> bool:
-        """Whether the fault was met."""
+        """Whether the fault, or the interruption, was met."""
         return self._left <= 0
 
     @contextmanager
@@ -153,7 +174,12 @@ class RestCloudContract(CloudContract):
     """The promises of a provider that talks to a REST API.
 
     A subclass gives the double as pytest fixture ``double``; ``built`` is to talk to it.
+
+    Attributes:
+        names_are_unique: the cloud refuses a second thing of one name; else the election of a leader alone prevents it.
     """
+
+    names_are_unique = True
 
     def shapes(self) -> Sequence[Object]:
         """Return the Services, each of its kind of balancer, that faults are tried with."""
@@ -213,6 +239,28 @@ class RestCloudContract(CloudContract):
             assert double.everything() == before, f"{fault.name} at changing call {at}: something is left"
             if not double.met:
                 return
+
+    def test_two_managers_in_turn_leave_what_the_last_one_wants(self, built: Plugin, double: RestDouble) -> None:
+        """Let another manager change or delete the balancer before each changing call of one that is late."""
+        if not self.names_are_unique:
+            raise SkipTest("this cloud lets two managers make two balancers of one name")
+        nodes = self.nodes()
+        for shape in self.shapes():
+            before, changed = double.everything(), self.changed(shape)
+            end = self._made(built, double, changed, nodes)
+            self.balancers(built).ensure_deleted(CLUSTER, shape)
+            for then in (changed, None):
+                at, is_met = 0, True
+                while is_met:
+                    at += 1
+                    late, leader = self.balancers(self.after_crash(built)), self.balancers(self.after_crash(built))
+                    with double.interrupted(at, partial(_step, leader, then, shape, nodes)):
+                        _step(late, shape, shape, nodes)
+                    is_met = double.met
+                    _step(leader, then, shape, nodes)
+                    assert then is None or double.everything() == end, f"at changing call {at}"
+                    leader.ensure_deleted(CLUSTER, shape)
+                    assert double.everything() == before, f"at changing call {at}: something is left"
 
     def test_a_cloud_that_answers_rubbish_has_not_lost_a_machine(self, built: Plugin, double: RestDouble) -> None:
         node = self.node()
