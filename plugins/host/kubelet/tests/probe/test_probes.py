@@ -19,11 +19,18 @@ class Answers(http.server.BaseHTTPRequestHandler):
     seen = {}  # noqa: RUF012  one test server at a time
 
     def do_GET(self):
-        status = int(self.path.strip("/"))
         Answers.seen = dict(self.headers)
-        self.send_response(status)
-        if status == 302:
-            self.send_header("Location", "http://elsewhere.example/")
+        if self.path.startswith("/to/"):
+            self.send_response(307)
+            self.send_header("Location", self.path.removeprefix("/to"))
+        elif self.path == "/circle":
+            self.send_response(302)
+            self.send_header("Location", "circle")
+        else:
+            status = int(self.path.strip("/"))
+            self.send_response(status)
+            if status == 302:
+                self.send_header("Location", "http://elsewhere.example/")
         self.end_headers()
         self.wfile.write(b"body")
 
@@ -45,13 +52,18 @@ def port():
     ("status", "result", "text"),
     [
         (200, ProbeResult.SUCCESS, "body"),
-        (399, ProbeResult.SUCCESS, "body"),
-        (302, ProbeResult.SUCCESS, "Probe terminated redirects, Response body: body"),
+        (399, ProbeResult.WARNING, "Probe terminated redirects, Response body: body"),
+        (301, ProbeResult.WARNING, "Probe terminated redirects, Response body: body"),
+        ("to/200", ProbeResult.SUCCESS, "body"),
+        ("to/to/404", ProbeResult.FAILURE, "HTTP probe failed with statuscode: 404"),
+        ("to/302", ProbeResult.WARNING, "Probe terminated redirects, Response body: body"),
+        ("circle", ProbeResult.FAILURE, 'Get "circle": stopped after 10 redirects'),
+        (302, ProbeResult.WARNING, "Probe terminated redirects, Response body: body"),
         (404, ProbeResult.FAILURE, "HTTP probe failed with statuscode: 404"),
         (500, ProbeResult.FAILURE, "HTTP probe failed with statuscode: 500"),
     ],
 )
-def test_a_status_below_400_is_success(port, status, result, text):
+def test_a_status_below_300_is_success_and_below_400_one_with_a_warning(port, status, result, text):
     assert probe_http({"port": port, "path": f"/{status}"}, CONTAINER, "127.0.0.1", 1, agent="kube-probe/1.36") == (
         result,
         text,

@@ -72,6 +72,18 @@ def test_a_container_without_probes_is_started_and_ready(world):
     assert one.probes.is_ready("id")
 
 
+def test_a_warning_is_a_success_that_an_event_tells_of(world, monkeypatch):
+    events = []
+    monkeypatch.setattr(
+        KubeletEventRecorder, "container_event", lambda _self, _pod, _container, *rest: events.append(rest)
+    )
+
+    one = world(ProbeResult.WARNING, readinessProbe=probe())
+
+    assert one.probes.is_ready("id")
+    assert set(events) == {("Warning", "ProbeWarning", "Readiness probe warning: text")}
+
+
 def test_a_container_that_is_not_followed_is_neither(world):
     assert not world().probes.is_ready("other")
 

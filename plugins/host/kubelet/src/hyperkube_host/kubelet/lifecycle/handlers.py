@@ -8,8 +8,7 @@ from __future__ import annotations
 import threading
 
 from hyperkube_host.kubelet.probe.exec_probe import run_command
-from hyperkube_host.kubelet.probe.http_probe import probe_http
-from hyperkube_host.kubelet.probe.result import ProbeResult
+from hyperkube_host.kubelet.probe.http_probe import RequestFailed, request_http
 
 from hyperkube.hookspecs.runtime import Runtime, RuntimeFailed
 from hyperkube.machinery.clock import Clock
@@ -54,13 +53,11 @@ class HandlerRunner:
             return f'Exec lifecycle hook ({command}) for {where} failed - error: {why}, message: "{text}"'
         if "httpGet" in hook:
             seconds = _HTTP_SECONDS if limit is None else limit
-            outcome = probe_http(hook["httpGet"], container, address, seconds, agent=AGENT)
-            path = hook["httpGet"].get("path", "/")
-            return (
-                ""
-                if outcome.result is ProbeResult.SUCCESS
-                else f"HTTP lifecycle hook ({path}) for {where} failed - error: {outcome.text}"
-            )
+            try:
+                request_http(hook["httpGet"], container, address, seconds, agent=AGENT)
+            except (ValueError, RequestFailed) as error:
+                return f"HTTP lifecycle hook ({hook['httpGet'].get('path', '/')}) for {where} failed - error: {error}"
+            return ""  # any answer will do, whatever its status
         if "sleep" in hook:
             seconds = float(hook["sleep"]["seconds"])
             self._clock.wait(threading.Event(), seconds if limit is None else min(seconds, limit))

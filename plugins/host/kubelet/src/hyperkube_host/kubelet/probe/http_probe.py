@@ -1,4 +1,7 @@
-"""HTTP requests of probes and lifecycle hooks: a status from 200 to 399 is success.
+"""HTTP requests of probes and lifecycle hooks: a status from 200 to 299 is success.
+
+Redirects within a host are followed; one to another host, and any other status from 300 to 399, is a success with a
+warning.
 
 Source: kubernetes ``pkg/probe/http/http.go``.
 """
@@ -7,52 +10,103 @@ from __future__ import annotations
 
 import http.client
 import ssl
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, urljoin, urlsplit
 
 from hyperkube_host.kubelet.probe.deadline import within
 from hyperkube_host.kubelet.probe.dial_errors import dial_error_text
 from hyperkube_host.kubelet.probe.ports import port_number
 from hyperkube_host.kubelet.probe.result import ProbeOutcome, ProbeResult
 
+from hyperkube.machinery.clock import SystemClock
 from hyperkube.machinery.objects import Object
 
 BODY_LIMIT = 10 * 1024
+MOST_REQUESTS = 10
+"""As Go's HTTP client counts: the redirect after the tenth request is not followed."""
+_REDIRECTS = frozenset((301, 302, 303, 307, 308))
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+_monotonic = SystemClock().monotonic  # of the network, whatever the cluster's time
 _IN_TARGET = "%/:=&?~#+!$,;'@()*[]"
 """What a path may have beside letters and digits without being escaped."""
+
+
+class RequestFailed(Exception):
+    """No answer came: the text names the address and says why, in the words of Go's HTTP client."""
 
 
 def probe_http(action: Object, container: Object, address: str, timeout: float, *, agent: str) -> ProbeOutcome:
     """Send the request of an ``httpGet`` action; all of it may take `timeout` seconds.
 
-    Certificates are not verified, as in Kubernetes. Whatever a pod answers is an outcome: it may be hostile.
+    Whatever a pod answers is an outcome: it may be hostile.
     """
     try:
-        port = port_number(action["port"], container)
+        status, body = request_http(action, container, address, timeout, agent=agent)
     except ValueError as error:
         return ProbeOutcome(ProbeResult.ERROR, str(error))
+    except RequestFailed as error:
+        return ProbeOutcome(ProbeResult.FAILURE, str(error))
+    if 200 <= status < 300:
+        return ProbeOutcome(ProbeResult.SUCCESS, body)
+    if 300 <= status < 400:
+        return ProbeOutcome(ProbeResult.WARNING, f"Probe terminated redirects, Response body: {body}")
+    return ProbeOutcome(ProbeResult.FAILURE, f"HTTP probe failed with statuscode: {status}")
+
+
+def request_http(action: Object, container: Object, address: str, timeout: float, *, agent: str) -> tuple[int, str]:
+    """Send the request of an ``httpGet`` action; return the status of the answer and the beginning of its body.
+
+    Certificates are not verified, as in Kubernetes, and redirects are followed only to the host that was asked.
+
+    Raises:
+        ValueError: the container has no port of that name.
+        RequestFailed: there was no answer within `timeout` seconds, or it is none that HTTP knows.
+    """
+    port = port_number(action["port"], container)
     host = action.get("host") or address
-    secure = str(action.get("scheme") or "HTTP").upper() == "HTTPS"
+    scheme = str(action.get("scheme") or "HTTP").lower()
     path = action.get("path") or "/"
     path = path if path.startswith("/") else "/" + path
     headers: dict[str, bytes | str] = {"User-Agent": agent, "Accept": "*/*", "Connection": "close"}
     headers |= {entry["name"]: str(entry.get("value") or "").encode() for entry in action.get("httpHeaders") or []}
-    connection = _connection(host, port, timeout, secure=secure)
+    url = f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}{quote(path, _IN_TARGET)}"
+    until = _monotonic() + timeout
+    for _ in range(MOST_REQUESTS):
+        try:
+            answer, body = _get(url, headers, until)
+            following = _next_url(url, answer)
+        except (OSError, ValueError, http.client.HTTPException) as error:
+            raise RequestFailed(f'Get "{url}": {_error_text(error, url)}') from error
+        if following is None or urlsplit(following).hostname != urlsplit(url).hostname:
+            return answer.status, body
+        url = following
+    raise RequestFailed(f'Get "{answer.headers["Location"]}": stopped after {MOST_REQUESTS} redirects')
+
+
+def _get(url: str, headers: dict[str, bytes | str], until: float) -> tuple[http.client.HTTPResponse, str]:
+    """Send one request; return the answer and the beginning of its body."""
+    parts = urlsplit(url)
+    secure = parts.scheme == "https"
+    left = max(until - _monotonic(), 0.001)
+    connection = _connection(parts.hostname or "", parts.port or _DEFAULT_PORTS[parts.scheme], left, secure=secure)
     try:
-        within(connection, timeout)
-        connection.request("GET", quote(path, _IN_TARGET), headers=headers)
+        within(connection, left)
+        connection.request("GET", parts._replace(scheme="", netloc="", fragment="").geturl() or "/", headers=headers)
         answer = connection.getresponse()
-        body = answer.read(BODY_LIMIT).decode(errors="replace")
-        redirected_to = urlsplit(answer.headers.get("Location", "")).hostname
-    except (OSError, ValueError, http.client.HTTPException) as error:
-        url = f"{'https' if secure else 'http'}://{host}:{port}{path}"
-        return ProbeOutcome(ProbeResult.FAILURE, f'Get "{url}": {_error_text(error, host, port)}')
+        return answer, answer.read(BODY_LIMIT).decode(errors="replace")
     finally:
         connection.close()
-    if 300 <= answer.status < 400 and redirected_to and redirected_to != host:
-        return ProbeOutcome(ProbeResult.SUCCESS, f"Probe terminated redirects, Response body: {body}")
-    if 200 <= answer.status < 400:
-        return ProbeOutcome(ProbeResult.SUCCESS, body)
-    return ProbeOutcome(ProbeResult.FAILURE, f"HTTP probe failed with statuscode: {answer.status}")
+
+
+def _next_url(url: str, answer: http.client.HTTPResponse) -> str | None:
+    """Return where an answer sends its client, if it does."""
+    location = answer.headers.get("Location")
+    if answer.status not in _REDIRECTS or not location:
+        return None
+    following = urljoin(url, location)
+    if urlsplit(following).scheme not in _DEFAULT_PORTS:
+        message = f'unsupported protocol scheme "{urlsplit(following).scheme}"'
+        raise ValueError(message)
+    return following
 
 
 def _connection(host: str, port: int, timeout: float, *, secure: bool) -> http.client.HTTPConnection:
@@ -64,7 +118,8 @@ def _connection(host: str, port: int, timeout: float, *, secure: bool) -> http.c
     return http.client.HTTPSConnection(host, port, timeout=timeout, context=context)
 
 
-def _error_text(error: Exception, host: str, port: int) -> str:
+def _error_text(error: Exception, url: str) -> str:
     if isinstance(error, TimeoutError):
         return "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
-    return dial_error_text(error, host, port)
+    parts = urlsplit(url)
+    return dial_error_text(error, parts.hostname or "", parts.port or _DEFAULT_PORTS[parts.scheme])

@@ -10,6 +10,8 @@ class ProbeResult(Enum):
     """The result of one check. Source: kubernetes ``pkg/probe/probe.go``."""
 
     SUCCESS = "success"
+    WARNING = "warning"
+    """A success that an event of the container tells of."""
     FAILURE = "failure"
     """The container answered, or failed to answer in time: the check counts as failed."""
     ERROR = "error"

@@ -176,6 +176,10 @@ class ProbeManager:
             if outcome.result is not ProbeResult.ERROR:
                 break
             outcome = self._check(worker)
+        if outcome.result is ProbeResult.WARNING:
+            text = f"{key.type.value.capitalize()} probe warning: {outcome.text}"
+            self._recorder.container_event(worker.pod, worker.container, "Warning", "ProbeWarning", text)
+            outcome = ProbeOutcome(ProbeResult.SUCCESS, outcome.text)
         worker.measure(outcome.result, self._clock.monotonic() - begun)
         # The check took time and the container may have been removed meanwhile: its key must not come back.
         if key in self._workers:
