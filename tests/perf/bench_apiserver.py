@@ -4,7 +4,8 @@ Run by hand on a quiet machine that has wrk (``apt-get install wrk``; ``./dev se
 it): ``.venv/bin/python tests/perf/bench_apiserver.py``. The server is a process of
 its own, asked over TLS with a bearer token, with RBAC and SQLite, and a new one each round, so that no round lists or holds
 what an earlier one has written. For each row the same load goes to uvicorn alone, which answers the same bytes and does
-nothing else, in turns of a second, as the machine's pace changes within seconds; writes are also set against SQLite
+nothing else, in turns of a second, as the machine's pace changes within seconds, and so do rows that are judged against
+each other; writes are also set against SQLite
 committing the object for 16 threads, as durably. Shown are medians of ``--rounds``, shares of uvicorn's rate and the same by CPU (uvicorn's of a request, divided by
 ours), what a row must reach, and whether it does. Read the CPU and the shares first: rates alone say more about who else
 is using the machine. ``--only`` and ``--parts`` choose; with everything it takes a quarter of an hour.
@@ -26,7 +27,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -79,13 +80,27 @@ class Figures(NamedTuple):
     base: Measured
 
 
-def measured(folder: Path, server: Served, row: Row) -> Figures:
-    """Ask the server, and uvicorn alone for the same bytes, in turns."""
-    answered = row.ask.path if row.ask.method == "GET" else f"{ROOT}/pods/seed-000"
-    answer = server.send("GET", answered, accept=row.ask.accept)[1]
-    with bare(folder, answer) as alone:
-        turns = [(server.load(row.ask, TURN), alone.load(row.ask, TURN)) for _ in range(TURNS)]
-    return Figures(mean([ours for ours, _ in turns]), mean([base for _, base in turns]))
+def measured(folder: Path, server: Served, rows: list[Row]) -> Iterator[Figures]:
+    """Ask the server, and uvicorn alone for the same bytes, in turns; rows that are compared share each round of turns."""
+    with ExitStack() as stack:
+        alone = []
+        for row in rows:
+            answered = row.ask.path if row.ask.method == "GET" else f"{ROOT}/pods/seed-000"
+            alone.append(stack.enter_context(bare(folder, server.send("GET", answered, accept=row.ask.accept)[1])))
+        turns = [
+            [(server.load(row.ask, TURN), base.load(row.ask, TURN)) for row, base in zip(rows, alone, strict=True)]
+            for _ in range(TURNS)
+        ]
+    for pairs in zip(*turns, strict=True):
+        yield Figures(mean([ours for ours, _ in pairs]), mean([base for _, base in pairs]))
+
+
+def compared(rows: list[Row]) -> list[list[Row]]:
+    """Put rows together that are judged against the same one."""
+    groups: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        groups[(row.aim.row if row.aim is not None else "") or row.name].append(row)
+    return list(groups.values())
 
 
 @contextmanager
@@ -104,8 +119,9 @@ def operations(folder: Path, rows: list[Row], rounds: int) -> None:
     for number in range(rounds):
         print(f"round {number + 1} of {rounds}", flush=True)
         with seeded(folder) as server:
-            for row in rows:
-                found[row.name].append(measured(folder, server, row))
+            for group in compared(rows):
+                for row, figures in zip(group, measured(folder, server, group), strict=True):
+                    found[row.name].append(figures)
             _print_memory(server)
     print(f"{'':28}{'req/s':>8}{'p50 / p99 ms':>15}{'CPU us':>9} | {'uvicorn':>9}{'CPU us':>8} | {'by rate':>8}{'by CPU':>8}"
           f"{'k8s 1.36':>10} | {'SQLite/s':>9}{'share':>7} | must")  # fmt: skip
