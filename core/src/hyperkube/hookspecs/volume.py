@@ -96,6 +96,7 @@ class VolumeRequest:
         persistent_volume: the PersistentVolume, None for a volume that is part of the pod.
         device: what `Attachable.wait_for_attach` returned.
         device_mount_path: where `DeviceMountable.mount_device` mounted it.
+        plugin_dir: as in `DeviceRequest`, empty if the caller has none.
         fs_group: the group that gets the files; the kubelet gives them to it unless the kind does, see `OwnsFiles`.
         selinux_label: what to mount it with, see `SELinuxMountable`; empty for none.
         record_event: (type, reason, message) → an event of the pod.
@@ -114,6 +115,7 @@ class VolumeRequest:
     persistent_volume: Object | None = None
     device: str = ""
     device_mount_path: str = ""
+    plugin_dir: str = ""
     fs_group: int | None = None
     selinux_label: str = ""
     record_event: Callable[[str, str, str], None] = _no_event

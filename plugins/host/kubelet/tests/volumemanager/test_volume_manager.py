@@ -224,6 +224,15 @@ def test_what_no_plugin_handles_is_told_with_its_driver(tmp_path, source, text):
     assert text in str(caught.value)
 
 
+def test_a_kind_is_told_its_own_folder(tmp_path, disk):
+    told, disks = [], Disks()
+    disks.setup = lambda request: told.append(request.plugin_dir) or request.path
+
+    Node(tmp_path, disk, disks=disks).setup("1", DATA)
+
+    assert told == [str(tmp_path / "plugins/example.com/disk")]
+
+
 def test_the_steps_of_a_volume(tmp_path, disk):
     node = Node(tmp_path, disk)
 

@@ -196,6 +196,7 @@ class VolumeMounter:
             persistent_volume=volume.spec.persistent_volume,
             device=on_node.device or "",
             device_mount_path=on_node.device_mount_path,
+            plugin_dir=str(self._directories.plugin(volume.plugin_name)),
             fs_group=_fs_group(pod),
             selinux_label=volume.selinux_label,
             record_event=self._event_of(pod),
