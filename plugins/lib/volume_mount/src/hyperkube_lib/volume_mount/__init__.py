@@ -11,6 +11,7 @@ from hyperkube_lib.volume_mount.mounter import Mounter, selinux_options
 from hyperkube_lib.volume_mount.multipath import multipath_of, paths_of
 from hyperkube_lib.volume_mount.network_disks import NetworkDisks
 from hyperkube_lib.volume_mount.programs import FakePrograms, Finished, HostPrograms, Programs
+from hyperkube_lib.volume_mount.secret_files import secret_file, secret_key
 
 __all__ = [
     "FakePrograms",
@@ -30,5 +31,7 @@ __all__ = [
     "mounts_below",
     "multipath_of",
     "paths_of",
+    "secret_file",
+    "secret_key",
     "selinux_options",
 ]
