@@ -117,7 +117,8 @@ def test_a_disk_is_mounted_once_and_forgotten_by_all_its_paths(tmp_path):
     bench.mounts.append(Mount(path=request.path, root="/", device="8:1", type="ext4", source="d", options=()))
     ran = len(bench.programs.ran)
     bench.kind.mount_device(request)
-    found = bench.kind.construct_spec(MountedVolume(name="v", pod_uid="u", path="", plugin_dir=str(bench.plugin_dir)))
+    known = MountedVolume(name="v", pod_uid="u", path="", plugin_dir=str(bench.plugin_dir))
+    found = bench.kind.construct_spec(known)
     assert (len(bench.programs.ran), found.volume["fc"]) == (ran, SOURCE)
     bench.mounts.clear()
     bench.kind.unmount_device(request.path)
@@ -145,3 +146,14 @@ def test_a_device_is_given_as_it_is(tmp_path):
     bench.kind.unmap_device(MountedVolume(name="v", pod_uid="u", path=request.path))
 
     assert (bench.root / "sys/block/sda/device/delete").read_text() == "1"
+
+
+def test_what_a_pod_wrote_to_its_disk_is_no_record(tmp_path):
+    bench = Bench(tmp_path)
+    bench.disk("sda", f"by-path/fc-0x{WWN}-lun-0")
+    request = bench.request()
+    bench.kind.mount_device(request)
+    Path(request.path, "w.json").write_text('{"name": "w", "device": "/dev/sdz", "fc": {}}')
+
+    with pytest.raises(VolumeFailed, match="no fc disk of volume w is known here"):
+        bench.kind.construct_spec(MountedVolume(name="w", pod_uid="u", path="", plugin_dir=str(bench.plugin_dir)))

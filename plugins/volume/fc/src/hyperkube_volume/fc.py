@@ -171,7 +171,9 @@ class FcVolumes(NetworkDisks):
         Raises:
             VolumeFailed: none was.
         """
-        for file in sorted(Path(mounted.plugin_dir).glob("**/*.json")):
+        plugin_dir = Path(mounted.plugin_dir)
+        # Not below what is mounted: pods write there.
+        for file in sorted([*plugin_dir.glob("*.json"), *plugin_dir.glob("volumeDevices/*.json")]):
             known = _load(file)
             if known is not None and known.get("name") == mounted.name:
                 return VolumeSpec(volume={"name": mounted.name, "fc": known["fc"]})
