@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 MOUNT_OPTION, RECURSIVE = "MountOption", "Recursive"
 _PARTS = ("user", "role", "type", "level")
-_MOUNTABLE_IN_TREE = ("fc", "iscsi")
+_MOUNTABLE_IN_TREE = ("fc", "iscsi", "rbd")
 """Kinds of volumes beside CSI's that can be mounted with a label."""
 
 

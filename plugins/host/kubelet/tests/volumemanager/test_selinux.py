@@ -241,6 +241,7 @@ def ready(source, *, label="", read_only=False, path="/p", is_device=False):
         pytest.param(ready("hostPath"), False, id="the node's own files"),
         pytest.param(ready("nfs"), False, id="nfs"),
         pytest.param(ready("iscsi"), True, id="iscsi"),
+        pytest.param(ready("rbd"), True, id="rbd"),
         pytest.param(ready("iscsi", label=LABEL), False, id="mounted with the label"),
         pytest.param(ready("local", read_only=True), False, id="not for writing"),
         pytest.param(ready("local", is_device=True), False, id="a device"),

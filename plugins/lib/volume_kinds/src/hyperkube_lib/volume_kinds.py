@@ -18,7 +18,20 @@ from hyperkube.plugin import PluginHost, load
 from hyperkube.plugin.loader import installed
 
 _OF_THE_NODE = frozenset(
-    {"configMap", "secret", "projected", "downwardAPI", "emptyDir", "hostPath", "gitRepo", "image", "local", "nfs"}
+    {
+        "cephfs",
+        "configMap",
+        "downwardAPI",
+        "emptyDir",
+        "gitRepo",
+        "glusterfs",
+        "hostPath",
+        "image",
+        "local",
+        "nfs",
+        "projected",
+        "secret",
+    }
 )
 """Sources that no controller has anything to do with: most pods have no others, and cost no plugin."""
 
