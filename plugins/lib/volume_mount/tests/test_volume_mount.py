@@ -1,5 +1,6 @@
 """Mount tables, command lines, and a real file system on a loop device."""
 
+import ctypes
 import os
 import shutil
 from pathlib import Path
@@ -98,6 +99,33 @@ def test_cleaning_up_never_deletes_data(tmp_path):
     mounter.clean_up(str(tmp_path / "v"))
 
     assert not (tmp_path / "v").exists()
+
+
+def _fuse_is_possible():
+    return os.geteuid() == 0 and os.access("/dev/fuse", os.R_OK | os.W_OK)
+
+
+@pytest.mark.root
+@pytest.mark.skipif(not _fuse_is_possible(), reason="no FUSE here")
+def test_a_mount_whose_process_is_gone_is_cleaned_up(tmp_path):
+    libc, device, path = ctypes.CDLL(None, use_errno=True), os.open("/dev/fuse", os.O_RDWR), tmp_path / "v"
+    path.mkdir()
+    options = f"fd={device},rootmode=40000,user_id=0,group_id=0".encode()
+    if libc.mount(b"gone", bytes(path), b"fuse", 0, options) != 0:
+        os.close(device)
+        pytest.skip(f"no FUSE here: {os.strerror(ctypes.get_errno())}")
+    os.close(device)  # what a file system's process does by ending
+    mounter = Mounter()
+    try:
+        with pytest.raises(OSError, match="not connected"):
+            path.stat()
+
+        mounter.clean_up(str(path))
+
+        assert not mounter.is_mount_point(str(path))
+        assert not path.exists()
+    finally:
+        libc.umount2(bytes(path), 0)
 
 
 BLKID = "blkid -p -s TYPE -s PTTYPE -o export /dev/x"

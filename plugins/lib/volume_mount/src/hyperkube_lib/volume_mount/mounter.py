@@ -103,9 +103,11 @@ class Mounter:
         Raises:
             VolumeFailed: it is busy, or not empty after that: then it holds data, which is kept.
         """
-        if not os.path.lexists(path):
+        mounted = [mount for mount in self._table() if mount.path == os.path.realpath(path)]
+        # A mount whose server or FUSE process is gone looks as if there were nothing (ENOTCONN, ESTALE).
+        if not mounted and not os.path.lexists(path):
             return
-        for _ in [mount for mount in self._table() if mount.path == os.path.realpath(path)]:
+        for _ in mounted:
             self.unmount(path)
         try:
             if Path(path).is_dir() and not Path(path).is_symlink():
