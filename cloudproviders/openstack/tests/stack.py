@@ -59,7 +59,7 @@ class Stack(RestDouble):
     def __init__(self, page=2):
         super().__init__()
         self.things, self.page, self._numbers = {}, page, itertools.count(9)
-        self._busy = set()
+        self._busy, self._moments = set(), itertools.count()
         self.put("network", id="outer", name="outer", **{"router:external": True})
         for name in ("public-1", "public-2", "private"):
             self.put("subnet", id=f"s-{name}", name=name, network_id="outer")
@@ -99,7 +99,7 @@ class Stack(RestDouble):
         return {"metadata": {"name": name}, "spec": {"providerID": f"openstack:///{ident}"}, "status": status}
 
     def everything(self):
-        volatile = {"provisioning_status"}
+        volatile = {"provisioning_status", "created_at"}
         return {
             key: {name: value for name, value in thing.items() if name not in volatile}
             for key, thing in self.things.items()
@@ -177,6 +177,8 @@ class Stack(RestDouble):
                 return neutron_error(
                     409, "IpAddressGenerationFailure", "No more IP addresses available on network outer."
                 )
+            if refused := self._port_refused(asked["port_id"]):
+                return refused
             taken = {each["floating_ip_address"] for each in self.all("floatingip")}
             address = asked.get("floating_ip_address") or next(
                 f"203.0.113.{n}" for n in range(50, 250) if f"203.0.113.{n}" not in taken
@@ -201,6 +203,15 @@ class Stack(RestDouble):
         elif method == "PUT":
             held |= body[kind]
         return 200, {kind: held}
+
+    def _port_refused(self, port):
+        """Refuse a second floating IP on a balancer's port, and one on the port of a balancer that is gone."""
+        if port not in {each["vip_port_id"] for each in self.all("loadbalancer")}:
+            return neutron_error(404, "PortNotFound", f"Port {port} could not be found.")
+        if any(each["port_id"] == port for each in self.all("floatingip")):
+            text = f"Cannot associate floating IP with port {port}, as that fixed IP already has a floating IP"
+            return neutron_error(409, "FloatingIPPortAlreadyAssociated", text)
+        return None
 
     def _load_balancer(self, method, parts, query, body):
         _, collection, *rest = parts
@@ -253,7 +264,9 @@ class Stack(RestDouble):
         if kind == "loadbalancer":
             return 201, {kind: self._create_balancer(asked)}
         parent = {"listener": "loadbalancer", "pool": "listener", "healthmonitor": "pool"}[kind]
-        above = self.things[parent, asked[f"{parent}_id"]]
+        above = self.things.get((parent, asked[f"{parent}_id"]))
+        if above is None:
+            return octavia_error(404, f"{parent} {asked[f'{parent}_id']} not found.")
         if refused := self._immutable(parent, above):
             return refused
         balancer = above["id"] if parent == "loadbalancer" else above["loadbalancer_id"]
@@ -282,6 +295,7 @@ class Stack(RestDouble):
             "id": ident,
             "vip_address": address,
             "vip_port_id": f"vip-{ident}",
+            "created_at": f"2026-01-01T00:00:00.{next(self._moments):06}",
             "provisioning_status": "PENDING_CREATE",
         }
         self.put("loadbalancer", **made)

@@ -142,6 +142,49 @@ def test_a_balancer_that_is_slow_is_asked_for_again_and_one_in_error_is_told(dou
     assert balancer["id"]
 
 
+def second(double, **more):
+    """Put a younger balancer beside the one that there is, with a floating IP."""
+    (first,) = double.all("loadbalancer")
+    told = {"id": "younger", "vip_port_id": "vip-younger", "created_at": "2027-01-01T00:00:00", **more}
+    double.put("loadbalancer", **(first | told))
+    double.put(
+        "floatingip", id="f-2", name="", floating_ip_address="203.0.113.98", port_id="vip-younger",
+        description="Floating IP for Kubernetes external service default/web from cluster shop",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("goes", ["ensure", "ensure_deleted"])
+def test_a_balancer_that_a_killed_manager_made_second_goes_with_its_floating_ip(double, cloud, goes):
+    nodes = [double.machine()]
+    status = cloud.load_balancers.ensure("shop", shape("web"), nodes)
+    (first,), (address,) = double.all("loadbalancer"), double.all("floatingip")
+    second(double)
+
+    if goes == "ensure":
+        assert cloud.load_balancers.ensure("shop", shape("web"), nodes) == status
+        assert (double.all("loadbalancer"), double.all("floatingip")) == ([first], [address])
+    else:
+        cloud.load_balancers.ensure_deleted("shop", shape("web"))
+        assert double.all("loadbalancer") == double.all("floatingip") == double.all("listener") == []
+
+
+def test_a_balancer_that_is_not_surely_the_services_stays(double, cloud):
+    nodes = [double.machine()]
+    cloud.load_balancers.ensure("shop", shape("web"), nodes)
+    (first,) = double.all("loadbalancer")
+
+    second(double, tags=[NAME, "kube_service_shop_default_api"])
+    cloud.load_balancers.ensure("shop", shape("web"), nodes)
+    second_of_two = double.things.pop(("loadbalancer", "younger"))
+    second(double, description="by hand")
+    with pytest.raises(CloudFailed, match=f"multiple load balancers are named '{NAME}'"):
+        cloud.load_balancers.ensure("shop", shape("web"), nodes)
+    cloud.load_balancers.ensure_deleted("shop", shape("web", annotations={f"{PREFIX}load-balancer-id": first["id"]}))
+
+    assert second_of_two["id"] == "younger"
+    assert [each["id"] for each in double.all("loadbalancer")] == ["younger"]
+
+
 def test_balancers_that_are_switched_off_are_left_to_others(double, tmp_path):
     from openstack_stack import built, provider
 

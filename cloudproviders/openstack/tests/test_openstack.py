@@ -6,8 +6,6 @@ from hyperkube_testing.rest_cloud import RestCloudContract
 
 
 class TestContract(RestCloudContract):
-    names_are_unique = False
-
     @pytest.fixture
     def built(self, double, built):
         self._machine = double.machine()

@@ -1,7 +1,9 @@
 """Balancers for Services: Octavia's, found by the Service's annotation or by name, with a floating IP for the world.
 
 A new balancer is asked for whole, with all its listeners, in one call; one that exists is changed part by part. Several
-Services may share one: it goes with the last.
+Services may share one: it goes with the last. Octavia takes a second balancer of one name: of those that two managers
+made in turn the oldest counts, and the others are deleted where they are seen, first of all by their maker, which looks
+again before it goes on. (Kubernetes' provider refuses until one is deleted by hand.)
 Source: cloud-provider-openstack ``pkg/openstack/loadbalancer.go`` (ensureOctaviaLoadBalancer,
 ensureLoadBalancerDeleted).
 """
@@ -79,7 +81,9 @@ class OpenStackLoadBalancers:
         balancer = self._find(cluster, service)
         asked = self._placed(asked, balancer, nodes)
         if balancer is None:
-            balancer = self._create(asked, cluster, nodes)
+            made = self._create(asked, cluster, nodes)
+            balancer = self._find(cluster, service) or made  # another manager may have been first
+        self._delete_duplicates(cluster, service, balancer)
         owner = balancer.get("name") in {asked.name, plain.balancer_name(service)}
         balancer = self._octavia.active(str(balancer["id"]))
         self._check_shared(balancer, asked.name, owner=owner)
@@ -110,6 +114,7 @@ class OpenStackLoadBalancers:
         balancer = self._find(cluster, service)
         if balancer is None:
             return
+        self._delete_duplicates(cluster, service, balancer)
         ident, name = str(balancer["id"]), balancer_name(cluster, service)
         owner = balancer.get("name") in {name, plain.balancer_name(service)}
         tags = list(balancer.get("tags") or ())
@@ -136,14 +141,42 @@ class OpenStackLoadBalancers:
         if given:
             found = self._apis.find(OCTAVIA, f"lbaas/loadbalancers/{given}", "loadbalancer")
             return found if found is not None and found.get("provisioning_status") not in GOING else None
-        for name in (balancer_name(cluster, service), plain.balancer_name(service)):
-            rows = self._octavia.listed("loadbalancers", name=name)
-            alive = [row for row in rows if row.get("provisioning_status") not in GOING]
-            if len(alive) > 1:
-                raise CloudFailed(f"multiple load balancers are named {name!r}")
-            if alive:
-                return alive[0]
-        return None
+        rows = self._named(cluster, service)
+        if not rows:
+            old = plain.balancer_name(service)
+            rows = self._alive(old)
+            if len(rows) > 1:
+                raise CloudFailed(f"multiple load balancers are named {old!r}")
+        return rows[0] if rows else None
+
+    def _named(self, cluster: str, service: Object) -> list[Json]:
+        """Return the balancers of the Service's name, the oldest first.
+
+        Raises:
+            CloudFailed: there are several, and not all were made for the Service.
+        """
+        name = balancer_name(cluster, service)
+        rows = self._alive(name)
+        if len(rows) > 1 and not all(_is_for(row, service, cluster) for row in rows):
+            raise CloudFailed(f"multiple load balancers are named {name!r}")
+        return sorted(rows, key=lambda row: (str(row.get("created_at") or ""), str(row["id"])))
+
+    def _alive(self, name: str) -> list[Json]:
+        rows = self._octavia.listed("loadbalancers", name=name)
+        return [row for row in rows if row.get("provisioning_status") not in GOING]
+
+    def _delete_duplicates(self, cluster: str, service: Object, kept: Json) -> None:
+        """Delete the other balancers that were made for the Service and that no other uses; `kept` is the Service's."""
+        name = balancer_name(cluster, service)
+        if kept.get("name") != name:
+            return
+        for row in self._alive(name):
+            ident = str(row["id"])
+            if ident == kept["id"] or not _is_for(row, service, cluster) or set(row.get("tags") or ()) - {name}:
+                continue
+            self._octavia.settled(ident)
+            self._floating.release(str(row.get("vip_port_id") or ""))
+            self._octavia.delete(ident, cascade=self._config.balancers.cascade_delete)
 
     def _placed(self, asked: Wanted, balancer: Json | None, nodes: Sequence[Object]) -> Wanted:
         """Return what is wanted with the subnets that it leaves open: the balancer's, or the first node's."""
@@ -212,3 +245,7 @@ class OpenStackLoadBalancers:
         if address and options.enable_ingress_hostname and flag_of(service, f"{PREFIX}proxy-protocol", False):
             return {"ingress": [{"hostname": f"{address}.{options.ingress_hostname_suffix}"}]}
         return plain.status_of(address)
+
+
+def _is_for(balancer: Json, service: Object, cluster: str) -> bool:
+    return bool(balancer.get("description") == described(service, cluster))

@@ -18,6 +18,7 @@ from hyperkube.hookspecs.cloud import CloudFailed
 from hyperkube.machinery.objects import Object
 
 ACTIVE: Final = frozenset({"ACTIVE"})
+SETTLED: Final = frozenset({"ACTIVE", "ERROR"})
 GONE: Final = frozenset({"DELETED"})
 _KEPT: Final = ("connection_limit", *TIMEOUTS)
 
@@ -67,6 +68,15 @@ class Octavia:
         if found is None:
             raise CloudFailed(f"load balancer {balancer} is gone")
         return found
+
+    def settled(self, balancer: str) -> None:
+        """Wait until a balancer may be deleted: it is active, in error, or gone.
+
+        Raises:
+            RetryLater: it is still at it.
+        """
+        path = f"lbaas/loadbalancers/{balancer}"
+        self._apis.wait(OCTAVIA, path, "loadbalancer", "provisioning_status", SETTLED)
 
     def change(self, balancer: str, method: str, path: str, body: Json | None = None) -> Json:
         """Change a part of a balancer and wait until it is active again."""
