@@ -97,8 +97,6 @@ class Google(RestDouble):
 
     def everything(self):
         kept = {path: dict(thing) for path, thing in self.things.items() if "/instances/" not in path}
-        for thing in kept.values():  # an address that a firewall only describes may be one from before
-            thing["description"] = re.sub(r'"kubernetes.io/service-ip":"[^"]*"', "", thing.get("description", ""))
         members = {path: sorted(names) for path, names in self.members.items()}
         return kept, members
 

@@ -89,6 +89,8 @@ class ExternalBalancers(ForwardingBalancers):
         else:
             self._set_machines(name, pool or {}, machines)
             self._checks.ensure_of_pool(check)
+            if not check.shared:  # its firewall tells an address: that of another manager, if two made it in turn
+                self._open_to_checks(service, check, cluster_id, held.address, machines)
         if pool_anew or rule_anew:
             self._compute.insert(
                 self._rules,
