@@ -7,7 +7,8 @@ import json
 import re
 from urllib.parse import parse_qsl, urlsplit
 
-from hyperkube_testing.rest_cloud import Fault, Killed, RestDouble, answer
+from hyperkube_testing.cloud_faults import Fault
+from hyperkube_testing.rest_cloud import RestDouble, answer
 
 _UNTOLD = {"Action", "Version"}
 _ARN = re.compile(
@@ -42,9 +43,7 @@ class Wire(RestDouble):
         if self._always is not None:
             return _response(request, self._always)
         self.let_another_in(service, action)
-        due = self._due(service, action)
-        if due is Fault.KILL:
-            raise Killed
+        due = self.due(service, action)
         if due is Fault.FAIL:
             return _response(request, answer(503, refusal("InternalError")))
         if due is Fault.LOSE:

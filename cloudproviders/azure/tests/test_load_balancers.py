@@ -1,7 +1,8 @@
 """Balancers that exist already, that Services share, and that change their kind."""
 
 import pytest
-from hyperkube_testing.rest_cloud import Fault, shape
+from hyperkube_testing.cloud_faults import Fault
+from hyperkube_testing.rest_cloud import shape
 
 from hyperkube.hookspecs.cloud import CloudFailed, InstanceNotFound
 

@@ -1,9 +1,12 @@
-"""The cloud in memory keeps what every cloud promises."""
+"""The cloud in memory keeps what every cloud promises, whatever call fails."""
+
+from functools import partial
 
 import pytest
-from hyperkube_cloud.fake import GONE_LABEL, OFF_LABEL, Fake, FakeInstances
-from hyperkube_testing.cloud import CloudContract
+from hyperkube_cloud.fake import GONE_LABEL, OFF_LABEL, Fake, FakeInstances, FakeLoadBalancers, FakeThings
+from hyperkube_testing.cloud_faults import Fault, FaultContract, FaultyCloud
 
+from hyperkube.hookspecs.cloud import CloudUnavailable
 from hyperkube.plugin import PluginContext
 
 
@@ -17,13 +20,61 @@ def node(**labels):
     }
 
 
-class TestContract(CloudContract):
+class FaultyThings(FaultyCloud, FakeThings):
+    """A cloud that outlives its provider, and whose calls meet faults."""
+
+    def __init__(self):
+        FaultyCloud.__init__(self)
+        FakeThings.__init__(self)
+
+    def put(self, kind, name, thing):
+        self._through("PUT", kind, partial(super().put, kind, name, thing))
+
+    def delete(self, kind, name):
+        self._through("DELETE", kind, partial(super().delete, kind, name))
+
+    def everything(self):
+        return dict(self._things)
+
+    def _through(self, method, kind, act):
+        self.let_another_in(method, kind)
+        due = self.due(method, kind)
+        if due is Fault.FAIL:
+            raise CloudUnavailable("the cloud is down")
+        act()
+        if due is Fault.LOSE:
+            raise CloudUnavailable("the answer was lost")
+
+
+class TestContract(FaultContract):
     @pytest.fixture
-    def built(self):
-        return Fake(PluginContext(name="fake"))
+    def double(self):
+        return FaultyThings()
+
+    @pytest.fixture
+    def built(self, double):
+        class Played(Fake):
+            def things(self):
+                return double
+
+        return Played(PluginContext(name="fake"))
 
     def node(self):
         return node()
+
+
+def test_faults_are_met_at_each_of_a_balancers_changing_calls():
+    things = FaultyThings()
+    balancers, service = FakeLoadBalancers(things), {"metadata": {"name": "a", "uid": "u"}}
+
+    met = []
+    for at in range(1, 4):
+        with things.faulty(Fault.KILL, at):
+            balancers.ensure("c", service, [node()])
+        met.append((things.met, len(things.everything())))
+        balancers.ensure_deleted("c", service)
+
+    assert met == [(True, 0), (True, 1), (False, 2)]
 
 
 def test_a_label_takes_the_machine_away():

@@ -36,37 +36,70 @@ BALANCER_NETWORK = "198.18"
 """Where balancers live: a range that is set aside for trials (RFC 2544)."""
 
 
-class FakeLoadBalancers:
-    """Balancers that forward nothing; implements `hyperkube.hookspecs.cloud.LoadBalancers`."""
+class FakeThings:
+    """What the cloud keeps of balancers, by kind and name; each call is one, and its caller may be gone after any."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._known: set[str] = set()
+        self._things: dict[tuple[str, str], Object] = {}
+
+    def get(self, kind: str, name: str) -> Object | None:
+        """Return a thing, None if there is none."""
+        with self._lock:
+            return self._things.get((kind, name))
+
+    def put(self, kind: str, name: str, thing: Object) -> None:
+        """Make a thing, or replace it."""
+        with self._lock:
+            self._things[kind, name] = thing
+
+    def delete(self, kind: str, name: str) -> None:
+        """Delete a thing; no error if it is gone."""
+        with self._lock:
+            self._things.pop((kind, name), None)
+
+
+class FakeLoadBalancers:
+    """Balancers that forward nothing; implements `hyperkube.hookspecs.cloud.LoadBalancers`.
+
+    Each has an address of its own, reserved before and given back after it.
+    """
+
+    def __init__(self, things: FakeThings) -> None:
+        self._things = things
 
     def get(self, cluster: str, service: Object) -> Object | None:
         """Return the balancer's status if it was made here, or the Service says that it has it."""
         status = _status(service)
         claimed: Object = (service.get("status") or {}).get("loadBalancer") or {}
-        with self._lock:
-            return status if uid_of(service) in self._known or claimed == status else None
+        known = self._things.get("balancer", self.name(cluster, service)) is not None
+        return status if known or claimed == status else None
 
     def ensure(self, cluster: str, service: Object, nodes: Sequence[Object]) -> Object:
-        """Return the status of the Service's balancer."""
-        with self._lock:
-            self._known.add(uid_of(service))
-        return _status(service)
+        """Make the balancer as the Service wants it, and return its status."""
+        status = _status(service)
+        self._put("address", self.name(cluster, service), status["ingress"][0])
+        self.update(cluster, service, nodes)
+        return status
 
     def update(self, cluster: str, service: Object, nodes: Sequence[Object]) -> None:
-        """Do nothing: no traffic goes anywhere."""
+        """Note the nodes; no traffic goes to them."""
+        ports = [row["port"] for row in (service.get("spec") or {}).get("ports") or ()]
+        balancer = {"ports": ports, "hosts": [name_of(node) for node in nodes]}
+        self._put("balancer", self.name(cluster, service), balancer)
 
     def name(self, cluster: str, service: Object) -> str:
         """Return the name that Kubernetes' providers give a balancer by default."""
         return f"a{uid_of(service).replace('-', '')}"[:32]
 
     def ensure_deleted(self, cluster: str, service: Object) -> None:
-        """Forget the balancer."""
-        with self._lock:
-            self._known.discard(uid_of(service))
+        """Forget the balancer, and its address."""
+        for kind in ("balancer", "address"):
+            self._things.delete(kind, self.name(cluster, service))
+
+    def _put(self, kind: str, name: str, thing: Object) -> None:
+        if self._things.get(kind, name) != thing:
+            self._things.put(kind, name, thing)
 
 
 def _status(service: Object) -> Object:
@@ -208,12 +241,16 @@ class FakeClusters:
 class Fake(Plugin):
     """Offers all capabilities."""
 
+    def things(self) -> FakeThings:
+        """Return what keeps balancers: it lasts as long as this plugin; a test gives one that outlives it."""
+        return FakeThings()
+
     @hookimpl
     def cloud_provider(self) -> Cloud:
         """Return the provider; it needs no configuration."""
         return Cloud(
             name=PROVIDER,
-            load_balancers=FakeLoadBalancers(),
+            load_balancers=FakeLoadBalancers(self.things()),
             instances=FakeInstances(),
             routes=FakeRoutes(),
             disks=FakeDisks(),

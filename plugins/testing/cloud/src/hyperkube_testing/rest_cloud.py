@@ -2,48 +2,32 @@
 """Clouds with a REST API, played in a test's process: what they are asked is kept, and they fail when they are told to.
 
 `RestDouble` stands where `hyperkube_lib.cloud_provider.rest.HttpSend` would; a provider's tests derive one that answers
-in the shapes which its vendor publishes. `RestCloudContract` adds to `CloudContract` what holds of such providers when
-their host is killed, or a call fails or its answer is lost, at any point, and when the cloud answers with rubbish.
+in the shapes which its vendor publishes. `RestCloudContract` adds to `FaultContract` what holds of such providers when
+the cloud answers with rubbish, throttles, or is down.
 """
 
 from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from enum import Enum, auto
-from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from hyperkube_lib.cloud_provider.rest import Answer, Request
-from hyperkube_testing.cloud import CLUSTER, CloudContract, service
+from hyperkube_testing.cloud import CLUSTER, service
+from hyperkube_testing.cloud_faults import Fault, FaultContract, FaultyCloud
 
 from hyperkube.hookspecs.base import Plugin
 from hyperkube.hookspecs.cloud import CloudThrottled, CloudUnavailable, LoadBalancers
 from hyperkube.machinery.errors import HyperkubeError
 from hyperkube.machinery.objects import Object
-from hyperkube.testing.harness import SkipTest, raises
+from hyperkube.testing.harness import raises
 
 
-class Killed(BaseException):
-    """The provider's process is gone."""
-
-
-class Fault(Enum):
-    """What happens at a changing call."""
-
-    KILL = auto()
-    """The process is gone before the call is sent."""
-    FAIL = auto()
-    """The cloud answers 503, and has done nothing."""
-    LOSE = auto()
-    """The cloud has done it, and its answer is lost."""
-
-
-class RestDouble:
+class RestDouble(FaultyCloud):
     """A cloud in this process.
 
     Attributes:
@@ -51,12 +35,10 @@ class RestDouble:
     """
 
     def __init__(self) -> None:
+        super().__init__()
         self.sent: list[tuple[str, str, Any]] = []
-        self._fault: Fault | None = None
-        self._left = 0
         self._answers: list[Answer] = []
         self._always: Answer | None = None
-        self._meanwhile: Callable[[], object] | None = None
 
     def __call__(self, request: Request) -> Answer:
         """Answer as the cloud would, or with the fault that is due."""
@@ -69,9 +51,7 @@ class RestDouble:
             return self._always
         query = dict(parse_qsl(parts.query))
         self.let_another_in(request.method, parts.path)
-        due = self._due(request.method, parts.path)
-        if due is Fault.KILL:
-            raise Killed
+        due = self.due(request.method, parts.path)
         if due is Fault.FAIL:
             return answer(503, {})
         status, content = self.play(request.method, parts.path, query, body)
@@ -82,44 +62,6 @@ class RestDouble:
     def play(self, method: str, path: str, query: dict[str, str], body: Any) -> tuple[int, Any]:
         """Return the cloud's status and content; a double of a vendor's says which."""
         raise KeyError(f"{type(self).__name__} does not know {method} {path}")
-
-    def changes(self, method: str, path: str) -> bool:
-        """Tell whether a call changes something."""
-        return method not in {"GET", "HEAD"}
-
-    @contextmanager
-    def faulty(self, fault: Fault, at: int) -> Iterator[None]:
-        """Let the changing call of that number, from one on, meet a fault; a kill is caught at the end."""
-        self._fault, self._left = fault, at
-        try:
-            yield
-        except Killed:
-            pass
-        finally:
-            self._fault = None
-
-    @contextmanager
-    def interrupted(self, at: int, meanwhile: Callable[[], object]) -> Iterator[None]:
-        """Let another do something before the changing call of that number, from one on, comes through."""
-        self._meanwhile, self._left = meanwhile, at
-        try:
-            yield
-        finally:
-            self._meanwhile = None
-
-    def let_another_in(self, method: str, path: str) -> None:
-        """Do what is to be done before this call, if its turn has come."""
-        if self._meanwhile is None or not self.changes(method, path):
-            return
-        self._left -= 1
-        if self._left == 0:
-            meanwhile, self._meanwhile = self._meanwhile, None
-            meanwhile()
-
-    @property
-    def met(self) -> bool:
-        """Whether the fault, or the interruption, was met."""
-        return self._left <= 0
 
     @contextmanager
     def answering(self, always: Answer) -> Iterator[None]:
@@ -133,18 +75,6 @@ class RestDouble:
     def answer_next(self, *answers: Answer) -> None:
         """Let the cloud give those answers to the next calls."""
         self._answers.extend(answers)
-
-    def everything(self) -> object:
-        """Return all that the cloud keeps, to be compared; a double of a vendor's says what."""
-        return None
-
-    def _due(self, method: str, path: str) -> Fault | None:
-        if self._fault is None or not self.changes(method, path):
-            return None
-        self._left -= 1
-        if self._left == 0 or (self._fault is Fault.KILL and self._left < 0):
-            return self._fault
-        return None
 
 
 def answer(status: int, content: Any, **headers: str) -> Answer:
@@ -170,97 +100,11 @@ RUBBISH: Sequence[tuple[str, Answer]] = (
 """What clouds, and what stands before them, answer at bad times: none of it says that a machine is gone."""
 
 
-class RestCloudContract(CloudContract):
+class RestCloudContract(FaultContract):
     """The promises of a provider that talks to a REST API.
 
     A subclass gives the double as pytest fixture ``double``; ``built`` is to talk to it.
-
-    Attributes:
-        names_are_unique: the cloud refuses a second thing of one name; else the election of a leader alone prevents it.
     """
-
-    names_are_unique = True
-
-    def shapes(self) -> Sequence[Object]:
-        """Return the Services, each of its kind of balancer, that faults are tried with."""
-        return [service("faulty")]
-
-    def changed(self, shape: Object) -> Object:
-        """Return a Service with another port: what `ensure` has to change."""
-        return {**shape, "spec": {**shape["spec"], "ports": service("faulty", port=8443)["spec"]["ports"]}}
-
-    def test_whatever_happens_at_a_call_the_next_one_finishes_and_nothing_is_left(
-        self, built: Plugin, double: RestDouble
-    ) -> None:
-        """Let each changing call meet each fault while a balancer is made, changed and deleted, and then go on."""
-        nodes = self.nodes()
-        for shape in self.shapes():
-            before = double.everything()
-            made = self._made(built, double, shape, nodes)
-            other = self._made(built, double, self.changed(shape), nodes)
-            self.balancers(built).ensure_deleted(CLUSTER, shape)
-            assert double.everything() == before
-            for fault in Fault:
-                self._try(built, double, fault, [], shape, end=made, before=before)
-                self._try(built, double, fault, [shape], self.changed(shape), end=other, before=before)
-                self._try(built, double, fault, [shape], None, end=before, before=before)
-
-    def _made(self, built: Plugin, double: RestDouble, shape: Object, nodes: Sequence[Object]) -> object:
-        self.balancers(built).ensure(CLUSTER, shape, nodes)
-        return double.everything()
-
-    def _try(
-        self,
-        built: Plugin,
-        double: RestDouble,
-        fault: Fault,
-        first: Sequence[Object],
-        then: Object | None,
-        *,
-        end: object,
-        before: object,
-    ) -> None:
-        """Make `first`, go on to `then` (None: delete) with a fault at each call in turn, repeat, and compare."""
-        nodes, at = self.nodes(), 0
-        shape = then or first[0]
-        while True:
-            at += 1
-            for each in first:
-                self.balancers(built).ensure(CLUSTER, each, nodes)
-            with double.faulty(fault, at):
-                _step(self.balancers(built), then, shape, nodes)
-            again = self.balancers(self.after_crash(built))
-            if then is None:
-                again.ensure_deleted(CLUSTER, shape)
-            else:
-                again.ensure(CLUSTER, then, nodes)
-            assert double.everything() == end, f"{fault.name} at changing call {at} of {shape['metadata']['name']}"
-            again.ensure_deleted(CLUSTER, shape)
-            assert double.everything() == before, f"{fault.name} at changing call {at}: something is left"
-            if not double.met:
-                return
-
-    def test_two_managers_in_turn_leave_what_the_last_one_wants(self, built: Plugin, double: RestDouble) -> None:
-        """Let another manager change or delete the balancer before each changing call of one that is late."""
-        if not self.names_are_unique:
-            raise SkipTest("this cloud lets two managers make two balancers of one name")
-        nodes = self.nodes()
-        for shape in self.shapes():
-            before, changed = double.everything(), self.changed(shape)
-            end = self._made(built, double, changed, nodes)
-            self.balancers(built).ensure_deleted(CLUSTER, shape)
-            for then in (changed, None):
-                at, is_met = 0, True
-                while is_met:
-                    at += 1
-                    late, leader = self.balancers(self.after_crash(built)), self.balancers(self.after_crash(built))
-                    with double.interrupted(at, partial(_step, leader, then, shape, nodes)):
-                        _step(late, shape, shape, nodes)
-                    is_met = double.met
-                    _step(leader, then, shape, nodes)
-                    assert then is None or double.everything() == end, f"at changing call {at}"
-                    leader.ensure_deleted(CLUSTER, shape)
-                    assert double.everything() == before, f"at changing call {at}: something is left"
 
     def test_a_cloud_that_answers_rubbish_has_not_lost_a_machine(self, built: Plugin, double: RestDouble) -> None:
         node = self.node()
@@ -281,16 +125,6 @@ class RestCloudContract(CloudContract):
         assert caught.exception.retry_after == 7
         with double.answering(answer(503, b"busy")), raises(CloudUnavailable):
             instances.exists(node)
-
-
-def _step(balancers: LoadBalancers, then: Object | None, shape: Object, nodes: Sequence[Object]) -> None:
-    try:
-        if then is None:
-            balancers.ensure_deleted(CLUSTER, shape)
-        else:
-            balancers.ensure(CLUSTER, then, nodes)
-    except HyperkubeError:
-        return
 
 
 class JsonHandler(BaseHTTPRequestHandler):
