@@ -1,13 +1,18 @@
 """Tokens for Azure's API: of an application, of the machine's identity, or of a workload's, by Azure's own library.
 
+What a login, or what stands before it, answers to a refused request may repeat the request, with the secret in it: only
+the kind of the failure and Microsoft's number for it are told, and the library's own lines on failures are off.
+
 Source: cloud-provider-azure ``pkg/azclient/auth_conf.go``.
 """
 
 from __future__ import annotations
 
+import logging
+import re
 import threading
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from hyperkube_cloud.azure.config import AzureConfig
 
@@ -16,6 +21,7 @@ from hyperkube.hookspecs.cloud import CloudUnavailable
 if TYPE_CHECKING:
     from azure.core.credentials import TokenCredential
 
+_NUMBER: Final = re.compile(r"AADSTS\d+")
 OF_THE_MACHINE = "msi"
 """The application's id and secret that stand for the machine's identity in files of old."""
 
@@ -42,7 +48,9 @@ class Tokens:
                     self._credential = credential_of(self._config)
                 token = self._credential.get_token(f"{self._config.endpoint}/.default").token
             except (AzureError, ValueError, OSError) as error:
-                raise CloudUnavailable(f"no token for Azure's API: {type(error).__name__}") from None
+                number = _NUMBER.search(str(error))
+                reason = f"{type(error).__name__} {number[0] if number else ''}".rstrip()
+                raise CloudUnavailable(f"no token for Azure's API: {reason}") from None
         return {"Authorization": f"Bearer {token}"}
 
 
@@ -54,6 +62,7 @@ def credential_of(config: AzureConfig) -> TokenCredential:
     """
     from azure import identity
 
+    logging.getLogger("azure.identity").setLevel(logging.CRITICAL)
     authority = config.authority
     if config.use_federated_workload_identity_extension:
         return identity.WorkloadIdentityCredential(
