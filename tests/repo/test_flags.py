@@ -131,7 +131,7 @@ def test_each_flag_of_a_server_is_read_or_says_that_it_does_nothing(word):
     command = COMMANDS[word]
     sources = host_sources(Path(import_module(f"hyperkube_host.{word.replace('-', '_')}").__file__).parent)
     plugins = plugin_flags(command.name, command.families)
-    given_on = {name for plugin in plugins for name in (*plugin.uses, *plugin.enabled_by)} | FOR_PLUGINS_OF_OTHERS
+    given_on = {name for plugin in plugins for name in (*plugin.uses, *plugin.enabled_by)}
 
     unread = [
         flag.name
@@ -142,8 +142,6 @@ def test_each_flag_of_a_server_is_read_or_says_that_it_does_nothing(word):
     assert unread == []
 
 
-FOR_PLUGINS_OF_OTHERS = {"cloud-config"}
-"""Flags for plugins that are not in this repository: a cloud provider reads its own configuration."""
 SHARED = ("core/src", "plugins/lib")
 
 
@@ -160,6 +158,45 @@ def is_read(name, sources):
     _what, _, part = name.partition("-")
     field = rf"^\s+{setting_of(name)}: "
     return f'"{name}"' in sources or f'f"{{what}}-{part}"' in sources or bool(re.search(field, sources, re.MULTILINE))
+
+
+CLOUDS = ("cloud.aws", "cloud.azure", "cloud.gce", "cloud.openstack")
+LOOPS = ("controller.cloud-node", "controller.cloud-node-lifecycle", "controller.route", "controller.service")
+OF_CLOUDS = [
+    ("kube-apiserver", "cloud-provider", ()),
+    ("kube-apiserver", "cloud-config", CLOUDS),
+    ("kube-controller-manager", "cloud-provider", LOOPS),
+    ("kube-controller-manager", "cloud-config", CLOUDS),
+    ("kube-controller-manager", "cluster-name", (*CLOUDS, "controller.route", "controller.service")),
+    ("kube-controller-manager", "configure-cloud-routes", ("controller.route",)),
+    ("kube-controller-manager", "external-cloud-volume-plugin", ()),
+    ("cloud-controller-manager", "cloud-provider", ("cloud-controller-manager", *(f"cloud_{loop}" for loop in LOOPS))),
+    ("cloud-controller-manager", "cloud-config", CLOUDS),
+    ("cloud-controller-manager", "cluster-name", (*CLOUDS, "cloud_controller.route", "cloud_controller.service")),
+    ("cloud-controller-manager", "configure-cloud-routes", ("cloud_controller.route",)),
+    ("cloud-controller-manager", "external-cloud-volume-plugin", ()),
+    ("kubelet", "cloud-provider", ("kubelet",)),
+    ("kubelet", "cloud-config", ()),
+]
+"""Server, flag, and who reads it; nothing does what the server says has no effect."""
+
+
+@pytest.mark.parametrize(("server", "name", "read_by"), OF_CLOUDS)
+def test_a_flag_about_clouds_is_read_by(server, name, read_by):
+    (command,) = (each for each in COMMANDS.values() if each.name == server)
+    (flag,) = (each for each in command.all_flags() if each.name == name)
+    (word,) = (word for word, each in COMMANDS.items() if each is command)
+    place = Path(import_module(f"hyperkube_host.{word.replace('-', '_')}").__file__).parent
+    own = "\n".join(file.read_text() for file in place.rglob("*.py") if "flags" not in file.name)
+
+    found = {
+        f"{plugin.family}.{plugin.name}"
+        for plugin in plugin_flags(command.name, command.families)
+        if name in {*plugin.uses, *(each.name for each in plugin.flags)}
+    } | ({server} if is_read(name, own) else set())
+
+    assert found == set(read_by)
+    assert bool(flag.idle) == (not read_by)
 
 
 OF_CONTROLLERS = (
