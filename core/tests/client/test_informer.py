@@ -1,13 +1,15 @@
 """Informers against the fake API server: the cache follows, handlers hear everything once, in order."""
 
 import threading
+from random import Random
 
 import pytest
 
+from hyperkube.client.client import WatchEvent
 from hyperkube.client.fake import FakeClient
-from hyperkube.client.informer import CacheMutated, InformerFactory, cached_or_live
+from hyperkube.client.informer import CacheMutated, Informer, InformerFactory, cached_or_live
 from hyperkube.kinds.resources import PODS
-from hyperkube.machinery.clock import SystemClock
+from hyperkube.machinery.clock import FakeClock, SystemClock
 from hyperkube.machinery.errors import NotFound, ServiceUnavailable
 from hyperkube.machinery.objects import name_of
 
@@ -217,3 +219,84 @@ def test_stopping_wakes_who_waits_for_a_server_that_never_answers(client, factor
 
     waiter.join(30)
     assert answers == [False]
+
+
+class Pauses(FakeClock):
+    """A clock on which no pause takes long: it notes them, and stops the informer after so many."""
+
+    def __init__(self, most):
+        super().__init__()
+        self.most, self.seconds, self.ended = most, [], threading.Event()
+
+    def wait(self, event, timeout):
+        self.seconds.append(timeout)
+        self.advance(timeout)
+        if len(self.seconds) == self.most:
+            self.informer.stop()
+            self.ended.set()
+        return event.is_set()
+
+
+class NoJitter(Random):
+    def random(self):
+        return 0.0
+
+
+def pauses(client, most):
+    """Let an informer go on until it has paused so often; return for how long each time."""
+    clock = Pauses(most)
+    clock.informer = Informer(client, clock, PODS, random=NoJitter())
+    clock.informer.start()
+    assert clock.ended.wait(30)
+    return clock.seconds
+
+
+def warned(caplog):
+    return [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+
+
+def test_what_goes_on_failing_is_asked_and_told_ever_more_seldom(client, caplog):
+    for _ in range(17):
+        client.fail_next("list", "pods", NotFound("no such resource"))
+
+    assert pauses(client, 17) == [0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, *[30.0] * 9]
+
+    assert warned(caplog) == ["informer of pods: no such resource"] * 4
+
+
+def test_another_failure_is_told_at_once(client, caplog):
+    for text in ("a", "a", "b", "b"):
+        client.fail_next("list", "pods", ServiceUnavailable(text))
+
+    pauses(client, 4)
+
+    assert warned(caplog) == ["informer of pods: a", "informer of pods: b", "informer of pods: b"]
+
+
+class BrokenWatch:
+    """A watch that brings some events, then loses its connection."""
+
+    def __init__(self, events):
+        self._events = events
+
+    def __iter__(self):
+        yield from self._events
+        raise ConnectionResetError("connection reset by peer")
+
+    def close(self):
+        self._events = ()
+
+
+@pytest.mark.parametrize(
+    ("events", "seconds"),
+    [
+        ([WatchEvent("BOOKMARK", {"metadata": {"resourceVersion": "9"}})], [0.2, 0.2, 0.2]),
+        ([], [0.2, 0.4, 0.8]),
+        ([WatchEvent("ERROR", {"code": 500, "reason": "InternalError", "message": "no"})], [0.2, 0.4, 0.8]),
+    ],
+    ids=["one that worked", "one that brought nothing", "one that was refused"],
+)
+def test_a_watch_that_breaks_counts_with_the_failures_before_it_unless_it_worked(client, monkeypatch, events, seconds):
+    monkeypatch.setattr(client, "watch", lambda *_args, **_options: BrokenWatch(events))
+
+    assert pauses(client, 3) == seconds

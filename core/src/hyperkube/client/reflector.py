@@ -78,6 +78,7 @@ class Informer:
         self._watch_began = 0.0
         self._heard = False
         self._failures = 0
+        self._told = ""
         self._thread: threading.Thread | None = None
         self._task: SharedTask | None = None
         self._taken = Taken([])
@@ -272,7 +273,10 @@ class Informer:
             self._version = ""
         except (ApiError, OSError) as error:
             self._failures += 1
-            level = logging.WARNING if self._failures > 1 else logging.DEBUG
+            # Of failures alike the second, fourth, eighth … is a warning: told at once, then ever more seldom.
+            told, self._told = self._told, str(error)
+            is_news = self._failures > 1 and (told != self._told or self._failures & (self._failures - 1) == 0)
+            level = logging.WARNING if is_news else logging.DEBUG
             self._logger.log(level, "informer of %s: %s", self.resource.group_resource, error)
         except Exception:  # a bug in a projection or index must not end the cache for all others
             self._failures += 1
@@ -336,6 +340,8 @@ class Informer:
         watch, self._watch = self._watch, None
         if watch is not None:
             watch.close()
+            if self._heard:  # what breaks a watch that worked is the first failure of a new row
+                self._failures = 0
 
     def _judge_watch(self) -> None:
         """Count a watch that ended at once, having brought nothing, as a failure: the next one has to wait."""
@@ -357,7 +363,6 @@ class Informer:
         self._timer = self._clock.call_later(seconds, self._wake)
 
     def _apply(self, event: WatchEvent) -> None:
-        self._heard = True
         if event.type == "ERROR":
             raise from_status(event.object)
         version = resource_version_of(event.object)
@@ -370,6 +375,7 @@ class Informer:
                     self._put(obj)
         # After the cache and the handlers: a watch that begins here again repeats an event rather than skip one.
         self._version = version or self._version
+        self._heard = True
 
     def _put(self, new: Object) -> None:
         old = self._cache.put(new)
