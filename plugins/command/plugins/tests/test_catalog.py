@@ -1,9 +1,9 @@
 """The catalog lists what is installed, also what cannot be imported."""
 
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 
 import pytest
-from hyperkube_command.plugins.catalog import FAMILIES, catalog
+from hyperkube_command.plugins.catalog import FAMILIES, HOSTS, PROGRAMS, catalog, entries, row_of
 
 SOUND = """
 from hyperkube.hookspecs import hookimpl
@@ -57,4 +57,18 @@ def test_without_hooks_nothing_is_imported(two_plugins):
 def test_every_family_of_this_project_is_known():
     groups = {group.removeprefix("hyperkube.") for group in entry_points().groups if group.startswith("hyperkube.")}
 
-    assert groups - {"bundle", "command", "server"} <= FAMILIES.keys()
+    assert groups - {"bundle"} <= FAMILIES.keys() | PROGRAMS.keys()
+
+
+def test_servers_and_subcommands_are_listed_when_their_family_is_named_or_they_are_asked_for():
+    assert {family for family, _ in entries()}.isdisjoint(PROGRAMS)
+    assert "command" in {family for family, _ in entries(programs=True)}
+    assert "plugins" in {row.name for row in catalog("command")}
+
+
+def test_of_the_servers_those_are_on_that_up_runs():
+    def is_on(name):
+        return row_of("server", EntryPoint(name, "acme:COMMAND", "hyperkube.server")).enabled
+
+    assert not is_on("kube-acme")
+    assert all(map(is_on, HOSTS.values()))

@@ -3,9 +3,12 @@
 import pytest
 from hyperkube_command.plugins import why
 from hyperkube_command.plugins.catalog import InstalledPlugin
-from hyperkube_command.plugins.why import reasons
+from hyperkube_command.plugins.why import flags_of, reasons
 
+from hyperkube.command.server_command import ServerCommand
 from hyperkube.machinery.errors import UsageError
+from hyperkube.plugin.flags import INT, STRING, Flag
+from hyperkube.plugin.loader import PluginLoadFailed
 
 
 def row(family, name, *, enabled=False):
@@ -55,3 +58,56 @@ def test_without_a_default_it_must_be_named(monkeypatch):
     monkeypatch.setattr(why, "default_plugin", none)
 
     assert reasons(row("proxier", "p")) == ["not used unless --proxy-mode=p names it"]
+
+
+def server(monkeypatch, *, families=(), broken=""):
+    """A server with two flags of its own, and one of a plugin if it loads some."""
+
+    def load(_word):
+        if broken:
+            raise PluginLoadFailed(broken)
+        return ServerCommand("kube-acme", "Acme.", "kube-acme", (PORT, PLACE), lambda _values: None, families)
+
+    monkeypatch.setattr(why, "server_command", load)
+    monkeypatch.setattr(ServerCommand, "all_flags", lambda self: (*self.flags, *([PLUGINS] if self.families else [])))
+
+
+PORT, PLACE, PLUGINS = (
+    Flag(name, kind, default, f"the {name}")
+    for name, kind, default in (("port", INT, 1), ("place", STRING, ""), ("mode", STRING, ""))
+)
+
+
+def test_of_a_server_it_says_who_runs_it_and_how_many_flags_its_plugins_add(monkeypatch):
+    server(monkeypatch, families=("volume", "network"))
+
+    assert reasons(row("server", "kube-acme", enabled=True)) == [
+        "used: hyperkube up runs it; hyperkube acme, or kube-acme, runs it on its own",
+        "3 flags, 1 of them of plugins: kube-acme --help",
+        "loads plugins of network, volume",
+    ]
+    assert flags_of(row("server", "kube-acme")) == [("port", "the port"), ("place", "the place")]
+
+
+def test_a_server_that_up_does_not_run_has_a_command_of_its_own(monkeypatch):
+    server(monkeypatch)
+
+    assert reasons(row("server", "acme")) == [
+        "not used by hyperkube up; hyperkube acme runs it on its own",
+        "2 flags: acme --help",
+    ]
+
+
+def test_a_server_that_cannot_be_loaded_says_so_in_one_line(monkeypatch):
+    server(monkeypatch, broken="server 'acme' of acme: No module named 'x'")
+
+    assert reasons(row("server", "acme"))[1:] == [
+        "its flags cannot be read: server 'acme' of acme: No module named 'x'"
+    ]
+    assert flags_of(row("server", "acme")) == []
+
+
+def test_a_subcommand_is_run_by_its_word():
+    assert reasons(row("command", "top", enabled=True)) == [
+        "used: hyperkube top runs it, hyperkube top --help has its options"
+    ]

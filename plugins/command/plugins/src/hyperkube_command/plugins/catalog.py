@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
 
 from hyperkube.machinery.dataclass import dataclass
@@ -29,9 +30,27 @@ FAMILIES = {
     "cloud_controller": "hyperkube.hookspecs.controller",
     "csi": "hyperkube_lib.csi.driver",
 }
+"""All families with hooks or a class of their own: also those whose hook specs are another family's, or a library's."""
 BASES = {"csi": "CsiDriver"}
 """Families without hooks → the class of their module that plugins derive from."""
-"""All families: also those whose hook specs are another family's, or that derive from a class of a library."""
+PROGRAMS = {"command": "click.core:Command", "server": "hyperkube.command.server_command:ServerCommand"}
+"""Families of programs → what an entry point must name."""
+HOSTS: Mapping[str, str] = {
+    "admission": "kube-apiserver",
+    "api": "kube-apiserver",
+    "authn": "kube-apiserver",
+    "authz": "kube-apiserver",
+    "storage": "kube-apiserver",
+    "controller": "kube-controller-manager",
+    "cloud": "kube-controller-manager",
+    "csi": "kube-controller-manager",
+    "scheduler": "kube-scheduler",
+    "network": "kubelet",
+    "runtime": "kubelet",
+    "volume": "kubelet",
+    "proxier": "kube-proxy",
+}
+"""Family → the server that loads it; of several the first to look at. They are those that `hyperkube up` runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +67,16 @@ class InstalledPlugin:
     """Why it cannot be loaded, in one line; empty if it can, or was not tried."""
 
 
-def entries(family: str | None = None) -> list[tuple[str, EntryPoint]]:
-    """Return the installed plugins with their families, by family and name: one look at the metadata of all."""
+def entries(family: str | None = None, *, programs: bool = False) -> list[tuple[str, EntryPoint]]:
+    """Return the installed plugins with their families, by family and name: one look at the metadata of all.
+
+    Servers and subcommands are among them if their family is asked for, or with `programs`.
+    """
     known = entry_points()
+    families = sorted({*FAMILIES, *(PROGRAMS if programs else ())}) if family is None else [family]
     return [
         (word, entry)
-        for word in sorted(FAMILIES)
-        if family in {None, word}
+        for word in families
         for entry in sorted(known.select(group=f"{PROJECT}.{word}"), key=lambda entry: entry.name)
     ]
 
@@ -72,7 +94,7 @@ def row_of(family: str, entry: EntryPoint, *, hooks: bool = False) -> InstalledP
     enabled = enabled_by_default(family)
     distribution, version = (entry.dist.name, entry.dist.version) if entry.dist else ("", "")
     implemented, problem = _hooks(family, entry) if hooks else ((), "")
-    is_on = enabled is None or entry.name in enabled
+    is_on = entry.name in HOSTS.values() if family == "server" else enabled is None or entry.name in enabled
     return InstalledPlugin(family, entry.name, distribution, version, is_on, implemented, problem)
 
 

@@ -15,8 +15,7 @@ from enum import StrEnum
 from importlib.metadata import EntryPoint
 from typing import Any
 
-from hyperkube_command.plugins.catalog import BASES, FAMILIES
-from hyperkube_command.plugins.why import HOSTS
+from hyperkube_command.plugins.catalog import BASES, FAMILIES, HOSTS, PROGRAMS
 
 from hyperkube.hookspecs.base import Plugin
 from hyperkube.machinery.dataclass import dataclass
@@ -26,8 +25,6 @@ from hyperkube.plugin.failure_place import place_of
 from hyperkube.plugin.flags import plugin_flags
 from hyperkube.plugin.loader import PROJECT, PluginLoadFailed, check_hook_api, installed, load_entry
 
-PROGRAMS = {"command": "click.core:Command", "server": "hyperkube.command.server_command:ServerCommand"}
-"""Families of programs → what an entry point must name."""
 _COST = """
 import sys, time
 import hyperkube.plugin, hyperkube.hookspecs, {specification}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 import orjson
-from hyperkube_command.plugins.catalog import FAMILIES, catalog, entries, row_of
+from hyperkube_command.plugins.catalog import FAMILIES, PROGRAMS, catalog, entries, row_of
 from hyperkube_lib.local_cluster.access import cluster_options
 
 from hyperkube.machinery.errors import UsageError
@@ -56,17 +56,20 @@ def _print_table(table: Sequence[Sequence[str]]) -> None:
 
 
 def _known(family: str | None) -> str | None:
-    if family is not None and family not in FAMILIES:
-        raise UsageError(f"unknown family {family!r} ({known_names(family, FAMILIES, 'families')})")
+    known = sorted({*FAMILIES, *PROGRAMS})
+    if family is not None and family not in known:
+        raise UsageError(f"unknown family {family!r} ({known_names(family, known, 'families')})")
     return family
 
 
 def _named(name: str, family: str | None) -> list[tuple[str, EntryPoint]]:
     """Return the plugins of a name with their families, of one family or all."""
-    known = entries(_known(family))
-    found = [row for row in known if row[1].name == name] or [
-        row for row in known if row[1].name.lower() == name.lower()
-    ]
+    known = entries(_known(family), programs=True)
+    found = (
+        [row for row in known if row[1].name == name]
+        or [row for row in known if row[1].name.lower() == name.lower()]
+        or [row for row in known if row[0] == "server" and row[1].name == f"kube-{name}"]
+    )
     if not found:
         near = _near(name, {entry.name for _, entry in known})
         raise UsageError(f"plugin {name!r} is not installed ({near}hyperkube plugins list shows all)")
@@ -100,7 +103,7 @@ def show(name: str, family: str | None) -> None:
             ("Distribution", f"{row.distribution} {row.version}"),
             ("About", about or ""),
             ("Module", " ".join(text for _, text in check_import(row.family, entry))),
-            ("Hooks", ", ".join(row.hooks) or _said(row.problem)),
+            *([] if word in PROGRAMS else [("Hooks", ", ".join(row.hooks) or _said(row.problem))]),
             *(("Flag", f"--{flag}: {text}") for flag, text in flags_of(row)),
             *(("Use", text) for text in reasons(row)),
             ("Import", " ".join(text for _, text in check_start(row.family, entry))),
@@ -113,10 +116,11 @@ def show(name: str, family: str | None) -> None:
 @click.argument("name")
 @_FAMILY
 def why(name: str, family: str | None) -> None:
-    """Say whether `hyperkube up` uses a plugin, who decides that, and which flag changes it.
+    """Say whether `hyperkube up` uses a plugin, who decides that, and which flag changes it; of a server what it costs.
 
     Example: hyperkube plugins why AlwaysPullImages
     """
+    from hyperkube_command.plugins.check import check_start
     from hyperkube_command.plugins.why import reasons
 
     for word, entry in _named(name, family):
@@ -124,6 +128,8 @@ def why(name: str, family: str | None) -> None:
         click.echo(f"{row.family} plugin {row.name} of {row.distribution} {row.version}")
         for text in reasons(row):
             click.echo(f"  {text}")
+        if word in PROGRAMS:
+            click.echo(f"  its import costs {' '.join(text for _, text in check_start(word, entry))}")
 
 
 @command.command("cost")

@@ -4,29 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from hyperkube_command.plugins.catalog import InstalledPlugin
+from hyperkube_command.plugins.catalog import HOSTS, InstalledPlugin
 
+from hyperkube.command.main import server_command
+from hyperkube.command.server_command import ServerCommand
 from hyperkube.machinery.errors import UsageError
 from hyperkube.plugin.defaults import default_plugin, enabled_by_default, order
 from hyperkube.plugin.flags import PluginFlags, plugin_flags
-from hyperkube.plugin.loader import installed
+from hyperkube.plugin.loader import PluginLoadFailed, installed
 
-HOSTS: Mapping[str, str] = {
-    "admission": "kube-apiserver",
-    "api": "kube-apiserver",
-    "authn": "kube-apiserver",
-    "authz": "kube-apiserver",
-    "storage": "kube-apiserver",
-    "controller": "kube-controller-manager",
-    "cloud": "kube-controller-manager",
-    "csi": "kube-controller-manager",
-    "scheduler": "kube-scheduler",
-    "network": "kubelet",
-    "runtime": "kubelet",
-    "volume": "kubelet",
-    "proxier": "kube-proxy",
-}
-"""Family → the server that loads it; of several the first to look at."""
 ONE_OF: Mapping[str, str] = {
     "cloud": "cloud-provider",
     "network": "network-plugin",
@@ -55,6 +41,10 @@ OFF = {
 
 def reasons(row: InstalledPlugin) -> list[str]:
     """Return sentences: whether it is used, who says so, and what changes that."""
+    if row.family == "server":
+        return _of_server(row)
+    if row.family == "command":
+        return [f"used: hyperkube {row.name} runs it, hyperkube {row.name} --help has its options"]
     if row.family in ONE_OF:
         return _one_of(row)
     by_bundle = enabled_by_default(row.family)
@@ -74,6 +64,31 @@ def reasons(row: InstalledPlugin) -> list[str]:
     if change and not (switches and not row.enabled):
         told.append(f"switched {'off' if row.enabled else 'on'} by {change.format(name=row.name)}")
     return told
+
+
+def _of_server(row: InstalledPlugin) -> list[str]:
+    word = row.name.removeprefix("kube-")
+    own = f"hyperkube {word}" + (f", or {row.name}," if row.name != word else "") + " runs it on its own"
+    told = [f"used: hyperkube up runs it; {own}" if row.enabled else f"not used by hyperkube up; {own}"]
+    try:
+        command = _server(row)
+        flags = len(command.all_flags())
+        brought = flags - len(command.flags)
+    except UsageError as error:
+        return [*told, f"its flags cannot be read: {error}"]
+    told.append(f"{flags} flags{f', {brought} of them of plugins' if brought else ''}: {row.name} --help")
+    if command.families:
+        told.append(f"loads plugins of {', '.join(sorted(command.families))}")
+    return told
+
+
+def _server(row: InstalledPlugin) -> ServerCommand:
+    """Return the command line of a server.
+
+    Raises:
+        PluginLoadFailed: it cannot be imported.
+    """
+    return server_command(row.name.removeprefix("kube-"))
 
 
 def _one_of(row: InstalledPlugin) -> list[str]:
@@ -102,7 +117,12 @@ def switches_of(row: InstalledPlugin) -> Sequence[str]:
 
 
 def flags_of(row: InstalledPlugin) -> list[tuple[str, str]]:
-    """Return the flags that a plugin brings, with their help."""
+    """Return the flags that a plugin brings, or that a server has without its plugins, with their help."""
+    if row.family == "server":
+        try:
+            return [(flag.name, flag.help) for flag in _server(row).flags]
+        except PluginLoadFailed:
+            return []
     return [(flag.name, flag.help) for each in _flags(row) for flag in each.flags]
 
 
