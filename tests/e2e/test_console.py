@@ -35,6 +35,8 @@ PAGES = {
     f"/object/core/v1/pods/{NAME}/talks?tab=changes": "talks",
     f"/object/core/v1/pods/{NAME}/talks?tab=yaml": "talks",
 }
+NARROW = {"width": 700, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+"""Half of a small screen."""
 NOT_OURS = "Failed to load resource"
 """Chromium notes each refused request; the pages say so themselves."""
 
@@ -88,6 +90,9 @@ def visits(page):
             problems = [(each["id"], each["impact"], each["nodes"][0]["html"]) for each in found]
         log = [row["message"] for row in page.driver.get_log("browser") if NOT_OURS not in row["message"]]
         seen[path] = {"heading": page.text("h1"), "log": log, "problems": problems, "checked": bool(axe)}
+        page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", NARROW)
+        seen[path]["beyond"] = page.run("return document.documentElement.scrollWidth - innerWidth")
+        page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     return seen
 
 
@@ -95,6 +100,11 @@ def visits(page):
 def test_a_page_is_whole_and_the_browser_has_no_complaint(visits, path):
     assert visits[path]["heading"] == PAGES[path]
     assert visits[path]["log"] == []
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_on_half_a_screen_tables_scroll_and_pages_do_not(visits, path):
+    assert visits[path]["beyond"] <= 0
 
 
 @pytest.mark.parametrize("path", PAGES)

@@ -144,6 +144,13 @@ def test_why_pending_shows_who_refused_which_node(browser):
     assert "<b>NodeResourcesFit</b>: Insufficient cpu" in text
 
 
+def test_a_reason_that_the_condition_and_the_scheduler_give_is_shown_once(browser):
+    browser.twin.seed(PODS, POD)
+    browser.says("/debug/scheduler/explain", {"pod": "demo/web-0", "message": "no room", "nodes": []})
+
+    assert browser.get(f"{PLACE}?tab=why").text.count("no room") == 1
+
+
 def test_why_without_a_record_shows_the_condition(browser):
     browser.twin.seed(PODS, POD)
 
