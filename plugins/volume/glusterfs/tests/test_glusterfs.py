@@ -115,16 +115,48 @@ def test_a_client_that_does_not_know_auto_unmount_mounts_without(tmp_path, said)
     ]
 
 
-def test_a_mount_that_fails_names_the_log_and_leaves_nothing_mounted(tmp_path):
-    bench = Bench(tmp_path, {"mount": Finished(1, "Mount failed. Please check the log file for more details.")})
+class Client(FakePrograms):
+    """A client that fails, with a reason in its log."""
+
+    def __init__(self, log, text):
+        super().__init__({"mount": Finished(1, "Mounting glusterfs on v failed.")})
+        self.log, self.text = Path(log), text
+
+    def run(self, arguments, given=""):
+        if self.text is not None:
+            self.log.write_text(self.text)
+        return super().run(arguments, given)
+
+
+FIRST = "E [glusterfsd-mgmt.c:2170:mgmt_getspec_cbk] 0-glusterfs: failed to get the 'volume file' from server"
+SECOND = "E [glusterfsd-mgmt.c:2371:mgmt_getspec_cbk] 0-mgmt: failed to fetch volume file (key:vol)"
+
+
+@pytest.mark.parametrize(
+    ("log", "told"),
+    [
+        (None, []),
+        ("", []),
+        (f"[2026-11-29 10:13:43.562074 +0000] {SECOND}\n", [SECOND]),
+        (
+            "x" * 9000 + f"\n[2026-11-29 10:13:43 +0000] {FIRST}\n[2026-11-29 10:13:44 +0000] {SECOND}\n",
+            [FIRST, SECOND],
+        ),
+    ],
+    ids=["no log", "empty", "one line", "the last two"],
+)
+def test_a_mount_that_fails_tells_the_end_of_the_log_and_leaves_nothing(tmp_path, log, told):
+    bench = Bench(tmp_path)
+    bench.kind = GlusterfsVolumes(bench.client, Mounter(Client(bench.log(), log), table=list))
 
     with pytest.raises(VolumeFailed) as caught:
         bench.kind.setup(bench.request())
 
-    assert "Output: Mount failed. Please check the log file" in str(caught.value)
-    assert bench.log() in str(caught.value)
-    assert len(bench.programs.ran) == 1
+    before, _, after = str(caught.value).partition("the following error information was pulled from the glusterfs log")
+    assert before.endswith("Output: Mounting glusterfs on v failed.\n")
+    assert after.splitlines()[1:] == told
     assert not bench.path.exists()
+    assert list(bench.plugin_dir.iterdir()) == []
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,14 @@
 """glusterfs: a volume of a Gluster cluster, whose servers are the addresses of an Endpoints object.
 
 The first server tells the client of the volume, the others do when it is away. The client writes what goes wrong to a
-log of its own, which is the pod's and goes with it.
-Source: kubernetes 1.24 ``pkg/volume/glusterfs/glusterfs.go``.
+log of its own, which is the pod's and goes with it: ``mount`` itself does not say why it failed.
+Source: kubernetes 1.24 ``pkg/volume/glusterfs/glusterfs.go``, ``glusterfs_util.go`` (readGlusterLog).
 """
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -26,6 +28,8 @@ _ACCESS = ("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany")
 _AUTO_UNMOUNT = "auto_unmount"
 _UNKNOWN_OPTION = ("Invalid option auto_unmount", "Invalid argument")
 """What a client says that is older than the option (3.9)."""
+_TOLD_LINES, _READ_BYTES = 2, 4096
+"""So many of the last lines of the log are told, of so much of its end."""
 
 
 def endpoints_of(request: VolumeRequest) -> tuple[str, str]:
@@ -66,7 +70,7 @@ class GlusterfsVolumes:
         return "glusterfs" in volume
 
     def setup(self, request: VolumeRequest) -> str:
-        """Mount the volume; what failed half-way is undone, but for the log, which tells why.
+        """Mount the volume; what failed half-way is undone, and the end of the client's log told.
 
         Raises:
             VolumeFailed: there are no servers, or with the words of ``mount``.
@@ -78,9 +82,14 @@ class GlusterfsVolumes:
         Path(request.path).mkdir(mode=0o750, parents=True, exist_ok=True)
         try:
             self._mount(request, servers)
-        except VolumeFailed:
+        except VolumeFailed as error:
             self._mounter.clean_up(request.path)
-            raise
+            lines = _end_of_log(request)
+            _remove_log(request.plugin_dir, request.spec.name, uid_of(request.pod))
+            if not lines:
+                raise
+            why = "the following error information was pulled from the glusterfs log to help diagnose this issue:"
+            raise VolumeFailed("\n".join([f"{error}{why}", *lines])) from error
         return request.path
 
     def teardown(self, mounted: MountedVolume) -> None:
@@ -90,13 +99,7 @@ class GlusterfsVolumes:
             VolumeFailed: it is busy.
         """
         self._mounter.clean_up(mounted.path)
-        if not mounted.plugin_dir:
-            return
-        folder, ending = Path(mounted.plugin_dir, mounted.name), _log_ending(mounted.pod_uid)
-        for file in [file for file in folder.glob("*") if file.name.endswith(ending)]:
-            file.unlink(missing_ok=True)
-        with suppress(OSError):  # other pods of the node have logs of the same volume, or none had one
-            folder.rmdir()
+        _remove_log(mounted.plugin_dir, mounted.name, mounted.pod_uid)
 
     def access_modes(self) -> Sequence[str]:
         """Return those of a file system that many nodes mount."""
@@ -135,13 +138,40 @@ def _log_options(request: VolumeRequest) -> list[str]:
     """Return where the client writes its log: below the kind's own folder, unless the PersistentVolume says where."""
     if not request.plugin_dir or any(option.startswith("log-file") for option in request.spec.mount_options):
         return []
-    folder = Path(request.plugin_dir, request.spec.name)
-    folder.mkdir(mode=0o750, parents=True, exist_ok=True)
-    return [f"log-file={folder / name_of(request.pod)}{_log_ending(uid_of(request.pod))}"]
+    file = _log_of(request)
+    file.parent.mkdir(mode=0o750, parents=True, exist_ok=True)
+    return [f"log-file={file}"]
+
+
+def _log_of(request: VolumeRequest) -> Path:
+    name = f"{name_of(request.pod)}{_log_ending(uid_of(request.pod))}"
+    return Path(request.plugin_dir, request.spec.name, name)
 
 
 def _log_ending(uid: str) -> str:
     return f"-{uid}-glusterfs.log"
+
+
+def _end_of_log(request: VolumeRequest) -> list[str]:
+    """Return the last lines of the log, without their times: the same failure is then the same event."""
+    try:
+        with _log_of(request).open("rb") as file:
+            file.seek(max(file.seek(0, os.SEEK_END) - _READ_BYTES, 0))
+            lines = file.read(_READ_BYTES).decode("utf-8", "replace").splitlines()
+    except OSError:
+        return []  # none was written, or it is where the PersistentVolume says
+    return [re.sub(r"^\[[^]]*\] ", "", line) for line in lines[-_TOLD_LINES:]]
+
+
+def _remove_log(plugin_dir: str, name: str, uid: str) -> None:
+    """Remove the logs of a volume of a pod, whose name is not known any more when it has ended."""
+    if not plugin_dir:
+        return
+    folder, ending = Path(plugin_dir, name), _log_ending(uid)
+    for file in [file for file in folder.glob("*") if file.name.endswith(ending)]:
+        file.unlink(missing_ok=True)
+    with suppress(OSError):  # other pods of the node have logs of the same volume, or none had one
+        folder.rmdir()
 
 
 class Glusterfs(Plugin):
