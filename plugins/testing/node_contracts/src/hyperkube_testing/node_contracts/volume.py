@@ -57,11 +57,12 @@ class VolumeContract:
             get_config_map=lambda _namespace, name: _find(self.config_maps, "configmaps", name),
             get_secret=lambda _namespace, name: _find(self.secrets, "secrets", name),
             request_token=lambda audience, seconds: {"token": f"token for {audience or 'all'}, {seconds}s"},
+            plugin_dir=str(folder.parent / "plugin"),
         )
 
     def mounted(self, folder: Path) -> MountedVolume:
         """Return what is known of the volume in `folder` after a restart."""
-        return MountedVolume(name="v", pod_uid="uid", path=str(folder))
+        return MountedVolume(name="v", pod_uid="uid", path=str(folder), plugin_dir=str(folder.parent / "plugin"))
 
     def test_it_handles_its_own_volumes_and_no_others(self) -> None:
         kind = self.kind()
