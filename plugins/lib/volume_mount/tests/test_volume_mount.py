@@ -12,6 +12,7 @@ from hyperkube_lib.volume_mount import (
     HostPrograms,
     Mount,
     Mounter,
+    PodNotes,
     attach_loop,
     detach_loop,
     disk_format,
@@ -237,3 +238,26 @@ def test_a_real_device_is_formatted_once_and_grows(tmp_path):
     finally:
         mounter.clean_up(str(target))
         detach_loop(mounter.programs, device)
+
+
+def test_what_pods_have_is_noted(tmp_path):
+    notes = PodNotes(str(tmp_path / "plugin"))
+    notes.save("a", "v", {"volume": "x"})
+    notes.save("b", "v", {"volume": "y"})
+
+    assert PodNotes(str(tmp_path / "plugin")).load("a", "v") == {"volume": "x"}
+    assert notes.others("a", "v") == [{"volume": "y"}]
+
+    notes.forget("a", "v")
+    notes.forget("a", "v")
+    assert notes.load("a", "v") is None
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"volume": 1}'])
+def test_a_note_that_is_broken_is_told(tmp_path, text):
+    notes = PodNotes(str(tmp_path))
+    notes.save("a", "v", {})
+    (tmp_path / "pods" / "a~v.json").write_text(text)
+
+    with pytest.raises(VolumeFailed, match=r"decode .*a~v.json"):
+        notes.load("a", "v")

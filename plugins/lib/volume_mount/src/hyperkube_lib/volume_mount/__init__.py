@@ -10,6 +10,7 @@ from hyperkube_lib.volume_mount.mount_table import Mount, mount_table, mounts_be
 from hyperkube_lib.volume_mount.mounter import Mounter, selinux_options
 from hyperkube_lib.volume_mount.multipath import multipath_of, paths_of
 from hyperkube_lib.volume_mount.network_disks import NetworkDisks
+from hyperkube_lib.volume_mount.pod_notes import Note, PodNotes
 from hyperkube_lib.volume_mount.programs import FakePrograms, Finished, HostPrograms, Programs
 from hyperkube_lib.volume_mount.secret_files import secret_file, secret_key
 
@@ -20,6 +21,8 @@ __all__ = [
     "Mount",
     "Mounter",
     "NetworkDisks",
+    "Note",
+    "PodNotes",
     "Programs",
     "attach_loop",
     "detach_loop",
