@@ -39,11 +39,11 @@ ROWS = [
     ("flexvolume", "flexVolume", {"driver": "acme/none"}, REFUSED, "'flexVolume' of driver 'acme/none'"),
     ("glusterfs", "glusterfs", {"endpoints": "e", "path": "v"}, PLUGIN, "kubernetes.io/glusterfs"),
     ("rbd", "rbd", {"monitors": ["m"], "image": "i"}, PLUGIN, "kubernetes.io/rbd"),
-    ("quobyte", "quobyte", {"registry": "r", "volume": "v"}, REFUSED, "'quobyte'"),
+    ("quobyte", "quobyte", {"registry": "r:1", "volume": "v"}, PLUGIN, "kubernetes.io/quobyte"),
     ("cephfs", "cephfs", {"monitors": ["m"]}, PLUGIN, "kubernetes.io/cephfs"),
-    ("flocker", "flocker", {"datasetName": "d"}, REFUSED, "'flocker'"),
-    ("scaleio", "scaleIO", {"gateway": "g", "system": "s", "secretRef": {"name": "x"}}, REFUSED, "'scaleIO'"),
-    ("storageos", "storageos", {"volumeName": "v"}, REFUSED, "'storageos'"),
+    ("flocker", "flocker", {"datasetName": "d"}, PLUGIN, "kubernetes.io/flocker"),
+    ("scaleio", "scaleIO", {"gateway": "g", "system": "s", "volumeName": "v"}, PLUGIN, "kubernetes.io/scaleio"),
+    ("storageos", "storageos", {"volumeName": "v"}, PLUGIN, "kubernetes.io/storageos"),
 ]
 PERSISTENT = {"local", "csi"}
 

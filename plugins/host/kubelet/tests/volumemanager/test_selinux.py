@@ -242,6 +242,8 @@ def ready(source, *, label="", read_only=False, path="/p", is_device=False):
         pytest.param(ready("nfs"), False, id="nfs"),
         pytest.param(ready("iscsi"), True, id="iscsi"),
         pytest.param(ready("rbd"), True, id="rbd"),
+        pytest.param(ready("storageos"), True, id="storageos"),
+        pytest.param(ready("scaleIO"), True, id="scaleIO"),
         pytest.param(ready("iscsi", label=LABEL), False, id="mounted with the label"),
         pytest.param(ready("local", read_only=True), False, id="not for writing"),
         pytest.param(ready("local", is_device=True), False, id="a device"),

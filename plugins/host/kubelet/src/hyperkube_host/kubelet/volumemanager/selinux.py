@@ -17,7 +17,10 @@ from hyperkube.machinery.objects import Object
 
 _PARTS = ("user", "role", "type", "level")
 _SHARED_CONTEXTS = "usr/share/containers/selinux/contexts"
-_RELABELLED = ("emptyDir", "gitRepo", "configMap", "secret", "projected", "downwardAPI", "local", "iscsi", "fc", "rbd")
+_RELABELLED = (
+    *("emptyDir", "gitRepo", "configMap", "secret", "projected", "downwardAPI", "local"),
+    *("iscsi", "fc", "rbd", "storageos", "scaleIO"),
+)
 """Sources whose files the runtime labels (``SELinuxRelabel`` of their mounters); csi where the file system can."""
 _CONTEXT = re.compile(r'(?:^|,)context=(?:"([^"]*)"|([^,]*))')
 
