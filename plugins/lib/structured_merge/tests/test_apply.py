@@ -3,7 +3,8 @@ from datetime import UTC, datetime
 import pytest
 from hyperkube_lib.structured_merge import field_sets
 from hyperkube_lib.structured_merge.apply import ApplyConflict, apply_configuration
-from hyperkube_lib.structured_merge.managed_fields import FieldScope, keep_times_of, track_update
+from hyperkube_lib.structured_merge.managed_fields import FieldScope, keep_times_of
+from hyperkube_lib.structured_merge.tracking import track_update
 
 from hyperkube.machinery.errors import BadRequest
 from hyperkube.machinery.patch.refusal import PatchFailed

@@ -5,7 +5,8 @@ from datetime import UTC, datetime
 import pytest
 from hyperkube_lib.structured_merge import field_sets, managed_fields
 from hyperkube_lib.structured_merge.items import element_of
-from hyperkube_lib.structured_merge.managed_fields import FieldScope, track_update
+from hyperkube_lib.structured_merge.managed_fields import FieldScope
+from hyperkube_lib.structured_merge.tracking import track_update
 from hyperkube_lib.structured_merge.typed import compare, everything_in, is_atomic
 from hypothesis import given
 from hypothesis import strategies as some

@@ -8,7 +8,8 @@ import pytest
 from hyperkube_host.apiserver.rest.strategic_patch import apply_strategic_patch
 from hyperkube_lib.structured_merge import field_sets
 from hyperkube_lib.structured_merge.apply import apply_configuration
-from hyperkube_lib.structured_merge.managed_fields import FieldScope, track_update
+from hyperkube_lib.structured_merge.managed_fields import FieldScope
+from hyperkube_lib.structured_merge.tracking import track_update
 
 from hyperkube.machinery.errors import ApiError
 from hyperkube.machinery.patch.json_patch import apply_json_patch

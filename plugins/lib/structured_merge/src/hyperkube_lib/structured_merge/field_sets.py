@@ -110,6 +110,35 @@ def below(node: FieldSet, element: str) -> FieldSet:
     return {key: value for key, value in child.items() if key != MEMBER} if MEMBER in child else child
 
 
+def touches(wire: FieldSet, changed: FieldSet) -> bool:
+    """Tell whether a ``fieldsV1``, as it is on the wire, holds any field of a set; it costs by the set alone."""
+    for element, child in changed.items():
+        mine = wire.get(element)
+        if mine is None or element == MEMBER:
+            continue
+        if MEMBER in child and (not mine or MEMBER in mine):
+            return True
+        if mine and touches(mine, child):
+            return True
+    return False
+
+
+def holds(wire: FieldSet, wanted: FieldSet) -> bool:
+    """Tell whether a ``fieldsV1``, as it is on the wire, holds all fields of a set; it costs by the set alone."""
+    for element, child in wanted.items():
+        if element == MEMBER:
+            continue
+        mine = wire.get(element)
+        if mine is None:
+            return False
+        if not mine:  # a leaf, which has nothing below it
+            if len(child) != 1 or MEMBER not in child:
+                return False
+        elif (MEMBER in child and MEMBER not in mine) or not holds(mine, child):
+            return False
+    return True
+
+
 def union(left: FieldSet, right: FieldSet) -> FieldSet:
     """Return what belongs to either set."""
     if not left or not right:

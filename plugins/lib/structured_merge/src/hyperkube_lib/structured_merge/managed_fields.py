@@ -16,12 +16,10 @@ from typing import Any, NamedTuple
 import orjson
 from hyperkube_lib.structured_merge import field_sets
 from hyperkube_lib.structured_merge.field_sets import FieldSet, FieldSetError
-from hyperkube_lib.structured_merge.items import NoElement
 from hyperkube_lib.structured_merge.typed import Comparison, compare
 
 from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object, metadata
-from hyperkube.machinery.recent import TEMPLATE_MAX, TEMPLATES, Recent
 from hyperkube.machinery.schema.lookup import TypeInfo
 from hyperkube.machinery.times import TimeError, format_time, parse_time
 
@@ -31,14 +29,13 @@ _ANCIENT = "ancient-changes"
 _LONGEST_TIME = 64
 """Characters of a time; what is longer is none."""
 
-_NEVER_OWNED = (
+NEVER_OWNED = (
     "name", "namespace", "creationTimestamp", "selfLink", "uid", "clusterName", "generation", "managedFields",
     "resourceVersion",
 )  # fmt: skip
 _STRIPPED = field_sets.from_paths(
-    [("apiVersion",), ("kind",), ("metadata",), *(("metadata", name) for name in _NEVER_OWNED)]
+    [("apiVersion",), ("kind",), ("metadata",), *(("metadata", name) for name in NEVER_OWNED)]
 )
-_created: Recent[tuple[TypeInfo | None, str, str, str, bytes], Object] = Recent(TEMPLATES)
 
 
 class ManagedFieldsError(ValueError):
@@ -162,11 +159,12 @@ def encode(managed: Managed) -> list[Object]:
     """Write a ``managedFields`` list in Kubernetes' order: operation, time, manager, version, subresource."""
     entries = []
     for owner, owned in sorted(managed.items(), key=_order) if len(managed) > 1 else managed.items():
-        entries.append(_entry(owner, owned.api_version, owned.time, owned.wire()))
+        entries.append(entry_of(owner, owned.api_version, owned.time, owned.wire()))
     return entries
 
 
-def _entry(owner: Owner, api_version: str, time: str | None, wire: Object) -> Object:
+def entry_of(owner: Owner, api_version: str, time: str | None, wire: Object) -> Object:
+    """Return an item of a ``managedFields`` list; what is empty is left out."""
     entry: Object = {
         "manager": owner.manager,
         "operation": owner.operation,
@@ -183,7 +181,12 @@ def _entry(owner: Owner, api_version: str, time: str | None, wire: Object) -> Ob
 
 
 def _seconds(owned: Owned) -> float:
-    return _epoch_seconds(owned.time[:_LONGEST_TIME]) if owned.time else 0
+    return seconds_of(owned.time) if owned.time else 0
+
+
+def seconds_of(time: str) -> float:
+    """Return the time of an entry as the order of entries counts it: seconds since 1970, 0 if it cannot be read."""
+    return _epoch_seconds(time[:_LONGEST_TIME])
 
 
 @lru_cache(maxsize=512)
@@ -225,94 +228,49 @@ def strip(fields: FieldSet) -> FieldSet:
 
 def differences(scope: FieldScope, old: Object, new: Object, version: str) -> Comparison | None:
     """Compare two objects in a version, without what the scope ignores there; None when the version is not known."""
-    left, right = scope.in_version(old, version), scope.in_version(new, version)
-    if left is None or right is None:
-        return None
-    ignored = scope.ignored.get(version, {})
-    before, after = left[0], right[0]
+    before, after, info = old, new, scope.info
+    if version != scope.api_version:
+        left, right = scope.convert(old, version), scope.convert(new, version)
+        if left is None or right is None:
+            return None
+        (before, info), after = left, right[0]
+    ignored = scope.ignored.get(version)
+    if not ignored:
+        return compare(before, after, info)
     # Members that are ignored as a whole need not even be compared.
     if whole := [element[2:] for element, below in ignored.items() if field_sets.MEMBER in below]:
         before, after = before.copy(), after.copy()
         for name in whole:
             before.pop(name, None)
             after.pop(name, None)
-    return compare(before, after, left[1]).without(ignored)
+    return compare(before, after, info).without(ignored)
 
 
-def track_update(scope: FieldScope, live: Object | None, new: Object, manager: str, now: datetime) -> None:
-    """Set the ``managedFields`` of an object that is about to be written by anything but an apply, in place.
-
-    Call it after defaulting and before admission, as Kubernetes does. `live` is the stored object, None on create; the
-    list that the request carries counts when it can be read, except through a subresource. Does nothing to an object
-    whose fields were not tracked from its creation.
-    """
-    stored = metadata(live).get("managedFields") if live is not None else None
-    new_meta = new.setdefault("metadata", {})
-    requested = new_meta.pop("managedFields", None)
-    managed = _starting_point(stored, requested, is_subresource=bool(scope.subresource)) if requested or stored else {}
-    if not managed and live is not None:
-        return
-    try:
-        if live is None and not managed:
-            if entry := _entry_of_creation(scope, new, manager, now):
-                new_meta["managedFields"] = [entry]
-            return
-        managed = updated(scope, live if live is not None else scope.zero(), new, managed, manager, now)
-    except NoElement:  # lists that have no elements to own: keep what was known rather than lose it
-        if stored:
-            new_meta["managedFields"] = stored
-        return
-    set_managed(new, managed)
-
-
-def _entry_of_creation(scope: FieldScope, new: Object, manager: str, now: datetime) -> Object | None:
-    """Return the entry of the one owner of a new object, None if it owns nothing.
-
-    Objects made from one template, names apart, share their fields.
-
-    Raises:
-        NoElement: a list whose items cannot be told apart.
-    """
-    meta = {name: value for name, value in new["metadata"].items() if name not in _NEVER_OWNED}
-    text = orjson.dumps({**new, "metadata": meta})
-    key = (scope.info, scope.api_version, scope.subresource, scope.ignored_text or repr(scope.ignored), text)
-    wire = _created.get(key)
-    if wire is None:
-        managed = updated(scope, scope.zero(), new, {}, manager, now)
-        if not managed:
-            return None
-        (entry,) = encode(managed)
-        if len(text) <= TEMPLATE_MAX:
-            _created.keep(key, entry["fieldsV1"])
-        return entry
-    return _entry(scope.owner(manager, UPDATE), scope.api_version, format_time(now), wire)
-
-
-def _starting_point(stored: Any, requested: Any, *, is_subresource: bool) -> Managed:
-    """Return the owners before an update: those in the request if it has any that can be read."""
-    if not is_subresource and requested is not None and requested != stored:
-        if requested in ([], [{}]):
-            return {}
-        try:
-            managed = decode(requested)
-        except ManagedFieldsError:
-            managed = {}
-        if managed:
-            return managed
-    try:
-        return decode(stored, canonical=True)
-    except ManagedFieldsError:
-        return {}
-
-
-def updated(scope: FieldScope, live: Object, new: Object, managed: Managed, manager: str, now: datetime) -> Managed:
+def updated(
+    scope: FieldScope,
+    live: Object,
+    new: Object,
+    managed: Managed,
+    manager: str,
+    now: datetime,
+    own: Comparison | None = None,
+) -> Managed:
     """Return the owners after an update from `live` to `new` by a manager.
+
+    Args:
+        scope: the place of the write.
+        live: the object before, with or without its ``managedFields``.
+        new: the object after.
+        managed: the owners before.
+        manager: who writes.
+        now: when.
+        own: the differences of the two in the scope's version, when they are known.
 
     Raises:
         NoElement: a list whose items cannot be told apart.
     """
     old, fresh = without_managed(live), without_managed(new)
-    result, own = disowned(scope, old, fresh, managed)
+    result, own = disowned(scope, old, fresh, managed, own)
     gained = strip(field_sets.union(own.modified, own.added))
     if not gained:
         return result
@@ -325,26 +283,33 @@ def updated(scope: FieldScope, live: Object, new: Object, managed: Managed, mana
     return capped(result)
 
 
-def disowned(scope: FieldScope, old: Object, new: Object, managed: Managed) -> tuple[Managed, Comparison]:
+def disowned(
+    scope: FieldScope, old: Object, new: Object, managed: Managed, own: Comparison | None = None
+) -> tuple[Managed, Comparison]:
     """Take all changed and removed fields away from their owners; owners left with nothing go.
+
+    Args:
+        scope: the place of the write.
+        old: the object before.
+        new: the object after.
+        managed: the owners before.
+        own: the differences of the two in the scope's version, when they are known.
 
     Returns:
         The owners, and what changed in the version of the scope.
     """
-    versions: dict[str, Comparison | None] = {}
-    own = differences(scope, old, new, scope.api_version) or Comparison()
-    versions[scope.api_version] = own
+    own = own or differences(scope, old, new, scope.api_version) or Comparison()
+    touched: dict[str, FieldSet | None] = {scope.api_version: own.touched()}
     result: Managed = {}
     for owner, owned in managed.items():
-        if owned.api_version not in versions:
-            versions[owned.api_version] = differences(scope, old, new, owned.api_version)
-        change = versions[owned.api_version]
-        if change is None:
+        version = owned.api_version
+        if version not in touched:
+            change = differences(scope, old, new, version)
+            touched[version] = change.touched() if change is not None else None
+        changed = touched[version]
+        if changed is None:
             continue
-        fields = owned.fields
-        for changed in (change.modified, change.added, change.removed):
-            if changed:
-                fields = field_sets.difference(fields, changed)
+        fields = field_sets.difference(owned.fields, changed)
         if fields:
             is_whole = fields is owned.fields
             result[owner] = owned if is_whole else Owned(fields, owned.api_version, owned.time, owned.read)

@@ -16,6 +16,7 @@ from hyperkube_lib.structured_merge.field_sets import FieldSet
 from hyperkube_lib.structured_merge.items import element_of
 
 from hyperkube.machinery.dataclass import dataclass
+from hyperkube.machinery.objects import Object
 from hyperkube.machinery.schema.lookup import TypeInfo
 
 MISSING: Any = object()
@@ -27,7 +28,7 @@ _WALKED = (dict, list)
 def is_atomic(info: TypeInfo | None, value: Any) -> bool:
     """Tell whether a value is owned as a whole; where anything is kept, each member has its own owners."""
     if isinstance(value, dict):
-        if info is None or _is_free(info):
+        if info is None or (info.form == "untyped" and info.preserves_unknown):
             return False
         return info.map_type == "atomic" or info.struct_type == "atomic" or not (info.is_map or info.is_struct)
     if isinstance(value, list):
@@ -101,9 +102,13 @@ class Comparison:
     modified: FieldSet = field(default_factory=dict)
     removed: FieldSet = field(default_factory=dict)
 
+    def touched(self) -> FieldSet:
+        """Return all fields that were added, changed or removed."""
+        return field_sets.union(field_sets.union(self.modified, self.added), self.removed)
+
     def without(self, ignored: FieldSet) -> Comparison:
         """Return the comparison without the ignored fields and all below them."""
-        if not ignored:
+        if all(map(ignored.keys().isdisjoint, (self.added, self.modified, self.removed))):
             return self
         return Comparison(
             field_sets.recursive_difference(self.added, ignored),
@@ -114,14 +119,22 @@ class Comparison:
 
 def compare(left: Any, right: Any, info: TypeInfo | None) -> Comparison:
     """Compare two objects of one type; equal parts cost no walk."""
-    comparison = Comparison()
-    _compare(left, right, info, (), comparison)
+    comparison = Comparison({}, {}, {})
+    if left.__class__ is dict and right.__class__ is dict and not is_atomic(info, right):
+        _compare_members(left, right, info, (), comparison)
+    else:
+        _compare(left, right, info, (), comparison)
     return comparison
 
 
 def _compare(left: Any, right: Any, info: TypeInfo | None, path: Path, result: Comparison) -> None:
-    if left is not MISSING and right is not MISSING and left == right:
+    """Compare two values that may be equal."""
+    if left is right or left == right:
         return
+    _compare_unequal(left, right, info, path, result)
+
+
+def _compare_unequal(left: Any, right: Any, info: TypeInfo | None, path: Path, result: Comparison) -> None:
     if left is MISSING:
         field_sets.graft(result.added, path, everything_in(right, info))
         return
@@ -130,6 +143,9 @@ def _compare(left: Any, right: Any, info: TypeInfo | None, path: Path, result: C
         return
     if left.__class__ not in _WALKED and right.__class__ not in _WALKED:
         field_sets.insert(result.modified, path)
+        return
+    if left.__class__ is dict and right.__class__ is dict and not is_atomic(info, right):
+        _compare_members(left, right, info, path, result)
         return
     descended = False
     has_null = left is None or right is None  # which stands for an empty value of the other's kind where that is known
@@ -153,13 +169,25 @@ def _compare_below(left: Any, right: Any, info: TypeInfo | None, path: Path, res
         return True
     old = left if isinstance(left, dict) else {}
     new = right if isinstance(right, dict) else {}
+    _compare_members(old, new, info, path, result)
+    return True
+
+
+def _compare_members(old: Object, new: Object, info: TypeInfo | None, path: Path, result: Comparison) -> None:
+    """Compare the members of two objects; those that are the same object cost no comparison."""
     for name, after in new.items():
         before = old.get(name, MISSING)
-        if before != after:
-            _compare(before, after, info.field(name) if info is not None else None, (*path, f"f:{name}"), result)
+        if before is after or before == after:
+            continue
+        here = (*path, f"f:{name}")
+        if before is not MISSING and before.__class__ not in _WALKED and after.__class__ not in _WALKED:
+            field_sets.insert(result.modified, here)
+        else:
+            _compare_unequal(before, after, info.field(name) if info is not None else None, here, result)
     for name in old.keys() - new.keys():
-        _compare(old[name], MISSING, info.field(name) if info is not None else None, (*path, f"f:{name}"), result)
-    return True
+        _compare_unequal(
+            old[name], MISSING, info.field(name) if info is not None else None, (*path, f"f:{name}"), result
+        )
 
 
 def _compare_items(left: Any, right: Any, info: TypeInfo | None, path: Path, result: Comparison) -> None:

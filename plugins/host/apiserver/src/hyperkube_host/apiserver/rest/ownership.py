@@ -8,10 +8,11 @@ from functools import lru_cache
 from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
 from hyperkube_host.apiserver.resources.served import ServedResource
 from hyperkube_host.apiserver.rest.patch_text import converter_text
-from hyperkube_lib.structured_merge import field_sets, managed_fields
+from hyperkube_lib.structured_merge import field_sets
 from hyperkube_lib.structured_merge.apply import apply_configuration
 from hyperkube_lib.structured_merge.field_sets import FieldSet
 from hyperkube_lib.structured_merge.managed_fields import FieldScope
+from hyperkube_lib.structured_merge.tracking import track_update
 
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.dataclass import dataclass
@@ -96,7 +97,7 @@ class FieldOwnership:
         """Note in `new` that the request's manager set what differs from `old`, in place."""
         shown = target.served.blanks.shown
         seen = shown(new)
-        managed_fields.track_update(scope_of(target), old and shown(old), seen, manager_of(request), self.clock.now())
+        track_update(scope_of(target), old and shown(old), seen, manager_of(request), self.clock.now())
         if seen is not new:
             new["metadata"] = seen["metadata"]
 

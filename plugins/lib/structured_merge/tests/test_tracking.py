@@ -1,0 +1,140 @@
+"""What an update writes by the paths that it touches is what sets of all paths give."""
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hyperkube_lib.structured_merge import field_sets, managed_fields, tracking
+from hyperkube_lib.structured_merge.managed_fields import FieldScope, Owned
+from hyperkube_lib.structured_merge.tracking import track_update
+from hypothesis import given
+from hypothesis import strategies as some
+
+from hyperkube.machinery.objects import copy_object
+from hyperkube.machinery.schema import compile_schema
+from hyperkube.machinery.times import format_time
+
+from .conftest import Thing
+from .test_short_cuts import THINGS
+
+START = datetime(2030, 1, 1, tzinfo=UTC)
+VERSION = "example.com/v1"
+PLACES = {
+    "": field_sets.from_paths([("spec", "args")]),
+    "status": field_sets.from_paths([("metadata", "labels")]),
+    "ports": {},
+}
+WRITES = some.lists(
+    some.tuples(some.sampled_from(["one", "two", ""]), some.sampled_from(list(PLACES)), some.integers(0, 2), THINGS),
+    min_size=1,
+    max_size=6,
+)
+
+
+def scope_at(place):
+    ignored = {VERSION: PLACES[place]}
+    info = compile_schema(Thing).type
+    return FieldScope(info=info, api_version=VERSION, kind="Thing", subresource=place, ignored=ignored)
+
+
+def by_all_paths(scope, live, new, manager, now):
+    """Return the ``managedFields`` of an update, by taking paths one by one out of sets of tuples."""
+    change = managed_fields.differences(scope, managed_fields.without_managed(live), new, VERSION)
+    modified, added, removed = (set(field_sets.paths(part)) for part in (change.modified, change.added, change.removed))
+    owners = {}
+    stored = managed_fields.decode(live["metadata"].get("managedFields"))
+    for owner, owned in stored.items():
+        left = set(field_sets.paths(owned.fields)) - modified - added - removed
+        if left:
+            owners[owner] = (left, owned.time)
+    gained = set(field_sets.paths(managed_fields.strip(field_sets.union(change.modified, change.added))))
+    if gained:
+        own = scope.owner(manager, managed_fields.UPDATE)
+        owners[own] = (gained | owners.get(own, (set(),))[0], format_time(now))
+    managed = {}
+    for owner, (paths, time) in owners.items():
+        fields = {}
+        for path in paths:
+            field_sets.insert(fields, path)
+        managed[owner] = Owned(fields, VERSION, time)
+    return managed_fields.encode(managed)
+
+
+@given(THINGS, WRITES)
+def test_updates_give_what_sets_of_all_paths_give(first, writes):
+    live = copy_object(first)
+    track_update(scope_at(""), None, live, "one", START)
+
+    for manager, place, seconds, written in writes:
+        now = START + timedelta(seconds=seconds)
+        scope, new = scope_at(place), copy_object(written)
+        tracked = bool(live["metadata"].get("managedFields"))
+        expected = by_all_paths(scope, live, new, manager, now) if tracked else []
+
+        track_update(scope, live, new, manager, now)
+
+        assert json.dumps(new["metadata"].get("managedFields", [])) == json.dumps(expected)
+        live = new
+
+
+@given(THINGS, THINGS)
+def test_a_fieldsv1_tells_on_the_wire_what_its_set_tells(one, other):
+    nothing = {"metadata": {}, "spec": {}}
+    left, right = (managed_fields.differences(scope_at(""), nothing, thing, VERSION).added for thing in (one, other))
+    wire = field_sets.encode(left)
+
+    mine, wanted = set(field_sets.paths(left)), set(field_sets.paths(right))
+    assert field_sets.holds(wire, right) == (wanted <= mine)
+    assert field_sets.touches(wire, right) == bool(wanted & mine)
+    rest = field_sets.difference(right, left)
+    assert field_sets.holds(wire, field_sets.difference(right, rest))
+    assert not field_sets.touches(wire, rest)
+
+
+def test_only_the_time_changes_where_a_manager_writes_again_what_it_has(monkeypatch):
+    live = {"metadata": {"name": "t", "labels": {"a": "b"}}, "spec": {"replicas": 1}}
+    track_update(scope_at(""), None, live, "one", START)
+    (stored,) = live["metadata"]["managedFields"]
+    new = {"metadata": {"name": "t", "labels": {"a": "c"}}, "spec": {"replicas": 2}}
+    monkeypatch.setattr(tracking, "updated", None)
+
+    track_update(scope_at(""), live, new, "one", START + timedelta(seconds=9))
+
+    (entry,) = new["metadata"]["managedFields"]
+    assert entry == {**stored, "time": "2030-01-01T00:00:09Z"}
+    assert entry["fieldsV1"] is stored["fieldsV1"]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        pytest.param({"operation": "Replace"}, id="an operation that is none"),
+        pytest.param({"apiVersion": ""}, id="no version"),
+        pytest.param({"fieldsType": "FieldsV2"}, id="fields of another type"),
+        pytest.param({"fieldsV1": {"f:spec": {"f:replicas": {}}, "x:what": {}}}, id="an element of an unknown kind"),
+        pytest.param({"fieldsV1": {"f:spec": {"f:replicas": {}}, "f:other": 5}}, id="a node that is no object"),
+        pytest.param({"fieldsV1": {"f:spec": {"f:replicas": {}}, "f:other": [{}]}}, id="a list of objects"),
+        pytest.param({"fieldsV1": ["f:spec"]}, id="fields that are no object"),
+    ],
+)
+def test_a_stored_list_that_cannot_be_read_counts_as_none(damage):
+    live = {"metadata": {"name": "t"}, "spec": {"replicas": 1}}
+    track_update(scope_at(""), None, live, "one", START)
+    live["metadata"]["managedFields"][0] |= damage
+    new = {"metadata": {"name": "t"}, "spec": {"replicas": 2}}
+
+    track_update(scope_at(""), live, new, "one", START)
+
+    assert "managedFields" not in new["metadata"]
+
+
+def test_fields_that_stand_for_the_object_itself_or_for_nothing_are_not_kept():
+    live = {"metadata": {"name": "t"}, "spec": {"replicas": 1}}
+    track_update(scope_at(""), None, live, "one", START)
+    (entry,) = live["metadata"]["managedFields"]
+    live["metadata"]["managedFields"] = [{**entry, "manager": "two", "fieldsV1": {}}, entry]
+    new = {"metadata": {"name": "t"}, "spec": {"replicas": 2}}
+
+    track_update(scope_at(""), live, new, "one", START)
+
+    assert new["metadata"]["managedFields"] == [entry]
