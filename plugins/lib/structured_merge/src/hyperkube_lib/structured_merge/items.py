@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from hyperkube_lib.structured_merge.field_sets import key_element, value_element
 
 from hyperkube.machinery.field import quote
 from hyperkube.machinery.schema.lookup import TypeInfo
+
+_LONGEST = 256
+"""Characters of a key whose element is remembered."""
 
 
 class NoElement(ValueError):
@@ -21,6 +25,11 @@ def element_of(item: Any, info: TypeInfo | None) -> str:
         NoElement: the item has none of the keys, or is no scalar in a set.
     """
     if info is not None and info.list_type == "map":
+        names = info.list_map_keys
+        if len(names) == 1 and item.__class__ is dict:
+            value = item.get(names[0])
+            if value.__class__ is str and len(value) <= _LONGEST:
+                return _element_of_key(names[0], value)
         return key_element(_keys_of(item, info))
     if item is None:
         raise NoElement("associative list without keys may not have a null element")
@@ -29,6 +38,12 @@ def element_of(item: Any, info: TypeInfo | None) -> str:
     if isinstance(item, list):
         raise NoElement("associative list without keys has an element that's a list type")
     return value_element(item)
+
+
+@lru_cache(maxsize=1024)
+def _element_of_key(name: str, value: str) -> str:
+    """Return the element of an item with one key; conditions, containers and volumes have few different ones."""
+    return key_element({name: value})
 
 
 def _keys_of(item: Any, info: TypeInfo) -> dict[str, Any]:
