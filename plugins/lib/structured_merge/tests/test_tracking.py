@@ -5,13 +5,15 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from hyperkube_lib.structured_merge import field_sets, managed_fields, tracking
+from hyperkube_lib.structured_merge.items import NoElement, element_of
 from hyperkube_lib.structured_merge.managed_fields import FieldScope, Owned
 from hyperkube_lib.structured_merge.tracking import track_update
 from hypothesis import given
 from hypothesis import strategies as some
 
 from hyperkube.machinery.objects import copy_object
-from hyperkube.machinery.schema import compile_schema
+from hyperkube.machinery.schema import KubeObject, KubeSchema, compile_schema
+from hyperkube.machinery.schema.fields import List, String
 from hyperkube.machinery.times import format_time
 
 from .conftest import Thing
@@ -29,6 +31,14 @@ WRITES = some.lists(
     min_size=1,
     max_size=6,
 )
+
+
+class Row(KubeSchema):
+    name = String(1)
+
+
+class Sheet(KubeObject):
+    rows = List("Row", 1, omitempty=True, list_type="map", list_map_keys=("name",))
 
 
 def scope_at(place):
@@ -138,3 +148,16 @@ def test_fields_that_stand_for_the_object_itself_or_for_nothing_are_not_kept():
     track_update(scope_at(""), live, new, "one", START)
 
     assert new["metadata"]["managedFields"] == [entry]
+
+
+@pytest.mark.parametrize("key", ["a", "", 'q"\\n', "x" * 300, 1, True])
+def test_an_item_with_one_key_has_the_element_of_that_key(key):
+    info = compile_schema(Sheet).type.field("rows")
+
+    assert element_of({"name": key, "other": 1}, info) == field_sets.key_element({"name": key})
+
+
+@pytest.mark.parametrize("row", [None, 5, ["name"]])
+def test_what_is_no_object_has_no_key(row):
+    with pytest.raises(NoElement, match="associative list with keys"):
+        element_of(row, compile_schema(Sheet).type.field("rows"))

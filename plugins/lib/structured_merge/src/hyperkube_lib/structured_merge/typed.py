@@ -122,16 +122,9 @@ def compare(left: Any, right: Any, info: TypeInfo | None) -> Comparison:
     comparison = Comparison({}, {}, {})
     if left.__class__ is dict and right.__class__ is dict and not is_atomic(info, right):
         _compare_members(left, right, info, (), comparison)
-    else:
-        _compare(left, right, info, (), comparison)
+    elif left != right:
+        _compare_unequal(left, right, info, (), comparison)
     return comparison
-
-
-def _compare(left: Any, right: Any, info: TypeInfo | None, path: Path, result: Comparison) -> None:
-    """Compare two values that may be equal."""
-    if left is right or left == right:
-        return
-    _compare_unequal(left, right, info, path, result)
 
 
 def _compare_unequal(left: Any, right: Any, info: TypeInfo | None, path: Path, result: Comparison) -> None:
@@ -197,17 +190,19 @@ def _compare_items(left: Any, right: Any, info: TypeInfo | None, path: Path, res
         before, after = old.get(element, []), new.get(element, [])
         here = (*path, element)
         if len(before) <= 1 and len(after) <= 1:
-            _compare(before[0] if before else MISSING, after[0] if after else MISSING, items, here, result)
+            one, other = before[0] if before else MISSING, after[0] if after else MISSING
+            if one is not other and one != other:
+                _compare_unequal(one, other, items, here, result)
         elif len(before) > 1 and len(after) > 1:
             if before != after:
                 field_sets.insert(result.modified, here)
         elif len(before) > 1:
             if after:
-                _compare(MISSING, after[0], items, here, result)
+                _compare_unequal(MISSING, after[0], items, here, result)
             field_sets.insert(result.removed, here)
         else:
             if before:
-                _compare(before[0], MISSING, items, here, result)
+                _compare_unequal(before[0], MISSING, items, here, result)
             field_sets.insert(result.added, here)
 
 
