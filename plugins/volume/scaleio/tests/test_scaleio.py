@@ -2,13 +2,18 @@
 
 import base64
 import json
+import ssl
+from contextlib import nullcontext
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import ClassVar
 
 import pytest
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from hyperkube_lib.storage_api import basic_authorization
 from hyperkube_lib.volume_mount import FakePrograms, Finished, Mount, Mounter
 from hyperkube_testing.node_contracts.volume import POD, PersistentVolumeContract, VolumeContract
+from hyperkube_testing.peers.certificates import issue
 from hyperkube_testing.rest_cloud import JsonHandler, serving
 from hyperkube_volume.scaleio import DRV_CFG, ScaleioVolumes, note_of
 
@@ -352,3 +357,37 @@ def test_credentials_go_to_the_gateway_alone(bench):
     assert not any(
         word in text for text in [*kept, *bench.programs.ran, *bench.programs.given] for word in ("hush", "token-1")
     )
+
+
+def test_what_is_mapped_no_more_is_not_unmapped(bench):
+    bench.kind.setup(bench.request())
+    bench.system.mapped.clear()
+
+    bench.kind.teardown(bench.mounted())
+
+    assert bench.notes == []
+    assert UNMAP not in bench.system.asked
+
+
+@pytest.mark.parametrize(
+    ("trusted", "expectation"),
+    [(False, nullcontext()), (True, pytest.raises(VolumeFailed, match="CERTIFICATE_VERIFY_FAILED"))],
+    ids=["anyone", "authorities alone"],
+)
+def test_ssl_enabled_says_whether_the_gateway_has_to_be_trusted(tmp_path, trusted, expectation):
+    issued = issue("gateway", server=True, start=datetime.now(UTC))
+    key = issued.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    (tmp_path / "gateway.pem").write_bytes(issued.pem + key)
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(tmp_path / "gateway.pem")
+    with serving(Handler) as server:
+        server.handle_error = lambda *_: None
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
+        bench = Bench(server, tmp_path)
+        asked = bench.request(
+            source={"gateway": bench.source["gateway"].replace("http", "https"), "sslEnabled": trusted}
+        )
+        with expectation:
+            bench.kind.setup(asked)
+
+    assert bench.system.mapped == ([] if trusted else [SDC])

@@ -346,3 +346,12 @@ def test_another_address_is_asked_where_one_does_not_answer(bench):
     control = Control(ApiConfig(address=f"127.0.0.1:1,127.0.0.1:{bench.port}"))
 
     assert control.device_folder("host-1") == str(bench.api.folder)
+
+
+def test_what_one_address_refuses_is_not_asked_of_another(bench):
+    bench.api.refuses["GET", "/v1/nodes/host-1"] = 403
+    control = Control(ApiConfig(address=f"127.0.0.1:{bench.port},127.0.0.1:{bench.port}"))
+
+    control.device_folder("host-1")
+
+    assert bench.api.asked == [("GET", "/v1/nodes/host-1", None)]
