@@ -129,8 +129,11 @@ def small(tmp_path):
 
 
 def build(tmp_path, timeout=5.0):
-    settings = {"container_runtime_endpoint": f"unix://{tmp_path}/cri.sock", "runtime_request_timeout": timeout}
-    return Remote(PluginContext(name="remote", settings=settings, logger=logging.getLogger("test"))).runtime_build()
+    """Connect to the small runtime with some time for that; each later call may take `timeout` seconds."""
+    settings = {"container_runtime_endpoint": f"unix://{tmp_path}/cri.sock", "runtime_request_timeout": 5.0}
+    runtime = Remote(PluginContext(name="remote", settings=settings, logger=logging.getLogger("test"))).runtime_build()
+    runtime._client._timeout = timeout
+    return runtime
 
 
 @pytest.fixture
