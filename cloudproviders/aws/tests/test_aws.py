@@ -13,17 +13,8 @@ NETWORK = {"service.beta.kubernetes.io/aws-load-balancer-type": "nlb"}
 class TestContract(RestCloudContract):
     @pytest.fixture
     def built(self, cloud, double):
-        self._machine = cloud.machine()
+        self.machine = cloud.machine()
         return cloud.built()
-
-    def node(self):
-        return self._machine
-
-    def nodes(self):
-        return [self.node()]
-
-    def route_target(self):
-        return self.node()["metadata"]["name"]
 
     def missing_disk(self):
         return "aws://us-east-1a/vol-0123456789abcdef0"

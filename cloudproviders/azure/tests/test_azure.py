@@ -10,17 +10,8 @@ INTERNAL = {"service.beta.kubernetes.io/azure-load-balancer-internal": "true"}
 class TestContract(RestCloudContract):
     @pytest.fixture
     def built(self, double, built):
-        self._machine = double.machine()
+        self.machine = double.machine()
         return built
-
-    def node(self):
-        return self._machine
-
-    def nodes(self):
-        return [self.node()]
-
-    def route_target(self):
-        return self.node()["metadata"]["name"]
 
     def missing_disk(self):
         return "/subscriptions/sub/resourceGroups/shop/providers/Microsoft.Compute/disks/missing"
@@ -36,5 +27,5 @@ class TestContract(RestCloudContract):
 class TestContractOfScaleSets(TestContract):
     @pytest.fixture
     def built(self, double, built):
-        self._machine = double.instance()
+        self.machine = double.instance()
         return built

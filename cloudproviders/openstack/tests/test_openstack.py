@@ -8,17 +8,8 @@ from hyperkube_testing.rest_cloud import RestCloudContract
 class TestContract(RestCloudContract):
     @pytest.fixture
     def built(self, double, built):
-        self._machine = double.machine()
+        self.machine = double.machine()
         return built
-
-    def node(self):
-        return self._machine
-
-    def nodes(self):
-        return [self.node()]
-
-    def route_target(self):
-        return self.node()["metadata"]["name"]
 
     def shapes(self):
         watched = service("watched")

@@ -23,7 +23,7 @@ from hyperkube_testing.cloud_faults import Fault, FaultContract, FaultyCloud
 from hyperkube.hookspecs.base import Plugin
 from hyperkube.hookspecs.cloud import CloudThrottled, CloudUnavailable, LoadBalancers
 from hyperkube.machinery.errors import HyperkubeError
-from hyperkube.machinery.objects import Object
+from hyperkube.machinery.objects import NodeName, Object, name_of
 from hyperkube.testing.harness import raises
 
 
@@ -103,8 +103,22 @@ RUBBISH: Sequence[tuple[str, Answer]] = (
 class RestCloudContract(FaultContract):
     """The promises of a provider that talks to a REST API.
 
-    A subclass gives the double as pytest fixture ``double``; ``built`` is to talk to it.
+    A subclass gives the double as pytest fixture ``double``; ``built`` is to talk to it, and to set `machine`.
+
+    Attributes:
+        machine: the Node of a machine that the cloud has, for all that is asked of nodes.
     """
+
+    machine: Object
+
+    def node(self) -> Object:
+        return self.machine
+
+    def nodes(self) -> list[Object]:
+        return [self.node()]
+
+    def route_target(self) -> NodeName:
+        return NodeName(name_of(self.node()))
 
     def test_a_cloud_that_answers_rubbish_has_not_lost_a_machine(self, built: Plugin, double: RestDouble) -> None:
         node = self.node()
