@@ -5,7 +5,6 @@ Source: kubernetes ``pkg/volume/fc`` (fc.go, fc_util.go, attacher.go).
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
@@ -15,7 +14,10 @@ from hyperkube_lib.volume_mount import (
     format_and_mount,
     multipath_of,
     paths_of,
+    read_record,
+    record_of,
     selinux_options,
+    write_record,
 )
 
 from hyperkube.hookspecs import hookimpl
@@ -157,7 +159,7 @@ class FcVolumes(NetworkDisks):
             format_and_mount(self._mounter, device, request.path, str(source.get("fsType") or ""), options)
         except VolumeFailed:
             self._mounter.clean_up(request.path)
-            _record(Path(request.path)).unlink(missing_ok=True)
+            record_of(Path(request.path)).unlink(missing_ok=True)
             raise
 
     def unmount_device(self, path: str) -> None:
@@ -192,35 +194,20 @@ class FcVolumes(NetworkDisks):
         self._forget(Path(mounted.path))
 
     def _forget(self, folder: Path) -> None:
-        known = _load(_record(folder))
+        known = _load(record_of(folder))
         if known is not None:
             self._disks.remove(known["device"])
-            _record(folder).unlink(missing_ok=True)
-
-
-def _record(folder: Path) -> Path:
-    return folder.with_name(f"{folder.name}.json")
+            record_of(folder).unlink(missing_ok=True)
 
 
 def _save(request: DeviceRequest, device: str) -> None:
     """Keep beside the folder which disk it has: a later kubelet knows what to undo."""
-    file = _record(Path(request.path))
     known = {"name": request.spec.name, "device": device, "fc": request.spec.volume["fc"]}
-    try:
-        file.parent.mkdir(mode=0o750, parents=True, exist_ok=True)
-        file.write_text(json.dumps(known), encoding="utf-8")
-    except OSError as error:
-        raise VolumeFailed(f"fc: create {file} err {error.strerror}") from error
+    write_record(record_of(Path(request.path)), known, "fc: create {file} err {error}")
 
 
 def _load(file: Path) -> Object | None:
-    try:
-        known = json.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError) as error:
-        raise VolumeFailed(f"fc: decode {file}: {error}") from error
-    return known if isinstance(known, dict) else None
+    return read_record(file, lambda known: known if isinstance(known, dict) else None, "fc: ")
 
 
 class Fc(Plugin):

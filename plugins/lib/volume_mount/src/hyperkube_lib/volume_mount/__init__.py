@@ -12,6 +12,7 @@ from hyperkube_lib.volume_mount.multipath import multipath_of, paths_of
 from hyperkube_lib.volume_mount.network_disks import NetworkDisks
 from hyperkube_lib.volume_mount.pod_notes import Note, PodNotes
 from hyperkube_lib.volume_mount.programs import FakePrograms, Finished, HostPrograms, Programs
+from hyperkube_lib.volume_mount.records import read_record, record_of, write_record
 from hyperkube_lib.volume_mount.secret_files import secret_file, secret_key
 
 __all__ = [
@@ -34,7 +35,10 @@ __all__ = [
     "mounts_below",
     "multipath_of",
     "paths_of",
+    "read_record",
+    "record_of",
     "secret_file",
     "secret_key",
     "selinux_options",
+    "write_record",
 ]

@@ -5,10 +5,9 @@ Source of the idea: kubernetes ``pkg/volume/scaleio/sio_util.go`` (saveConfig), 
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
-from hyperkube.hookspecs.volume import VolumeFailed
+from hyperkube_lib.volume_mount.records import read_record, write_record
 
 Note = dict[str, str]
 
@@ -25,12 +24,7 @@ class PodNotes:
         Raises:
             VolumeFailed: it cannot be written.
         """
-        file = self._file(uid, name)
-        try:
-            file.parent.mkdir(mode=0o750, parents=True, exist_ok=True)
-            file.write_text(json.dumps(note), encoding="utf-8")
-        except OSError as error:
-            raise VolumeFailed(f"create {file} err {error.strerror}") from error
+        write_record(self._file(uid, name), note, "create {file} err {error}")
 
     def load(self, uid: str, name: str) -> Note | None:
         """Return the note of a pod's volume, None if there is none.
@@ -59,12 +53,10 @@ class PodNotes:
 
 
 def _load(file: Path) -> Note | None:
-    try:
-        known = json.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError) as error:
-        raise VolumeFailed(f"decode {file}: {error}") from error
+    return read_record(file, _note)
+
+
+def _note(known: object) -> Note:
     if not isinstance(known, dict) or not all(isinstance(value, str) for value in known.values()):
-        raise VolumeFailed(f"decode {file}: it is no note of a volume")
+        raise ValueError("it is no note of a volume")
     return known

@@ -5,15 +5,15 @@ Source: kubernetes ``pkg/volume/iscsi/iscsi.go``, ``iscsi_util.go`` (persistISCS
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
+
+from hyperkube_lib.volume_mount import read_record, record_of, write_record
 
 from hyperkube.hookspecs.volume import VolumeFailed
 from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object
 
-_ENDING = ".json"
 PORT = 3260
 
 
@@ -84,12 +84,7 @@ def save(disk: Disk, folder: Path) -> None:
     Raises:
         VolumeFailed: it cannot be written.
     """
-    file = record_of(folder)
-    try:
-        file.parent.mkdir(mode=0o750, parents=True, exist_ok=True)
-        file.write_text(json.dumps(asdict(disk)), encoding="utf-8")
-    except OSError as error:
-        raise VolumeFailed(f"iscsi: create {file} err {error.strerror}") from error
+    write_record(record_of(folder), asdict(disk), "iscsi: create {file} err {error}")
 
 
 def load(folder: Path) -> Disk | None:
@@ -98,22 +93,12 @@ def load(folder: Path) -> Disk | None:
     Raises:
         VolumeFailed: it cannot be read.
     """
-    file = record_of(folder)
-    try:
-        found = json.loads(file.read_text(encoding="utf-8"))
-        return Disk(**{**found, "portals": tuple(found["portals"])})
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        raise VolumeFailed(f"iscsi: decode {file}: {error}") from error
-
-
-def record_of(folder: Path) -> Path:
-    """Return where the disk of a folder is kept."""
-    return folder.with_name(f"{folder.name}{_ENDING}")
+    return read_record(
+        record_of(folder), lambda found: Disk(**{**found, "portals": tuple(found["portals"])}), "iscsi: "
+    )
 
 
 def disks_below(plugin_dir: Path) -> dict[Path, Disk]:
     """Return folder → disk of all disks that are in use on the node."""
-    folders = (file.with_name(file.name.removesuffix(_ENDING)) for file in sorted(plugin_dir.glob(f"*/*{_ENDING}")))
+    folders = (file.with_suffix("") for file in sorted(plugin_dir.glob("*/*.json")))
     return {folder: disk for folder in folders if (disk := load(folder)) is not None}

@@ -6,8 +6,8 @@ import base64
 from collections.abc import Callable
 from pathlib import Path
 
-from hyperkube_lib.volume_mount import HostPrograms, Mounter, NetworkDisks, format_and_mount, selinux_options
-from hyperkube_volume.iscsi.disk import Disk, disk_of, disks_below, load, record_of, save
+from hyperkube_lib.volume_mount import HostPrograms, Mounter, NetworkDisks, format_and_mount, record_of, selinux_options
+from hyperkube_volume.iscsi.disk import Disk, disk_of, disks_below, load, save
 from hyperkube_volume.iscsi.initiator import Initiator
 
 from hyperkube.hookspecs import hookimpl

@@ -5,16 +5,16 @@ Source: kubernetes ``pkg/volume/rbd/rbd.go``; the defaults are the API's.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
+
+from hyperkube_lib.volume_mount import read_record, record_of, write_record
 
 from hyperkube.hookspecs.volume import VolumeFailed
 from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object
 
-_ENDING = ".json"
 _FOLDERS = ("mounts", "volumeDevices")
 """Where records are, below the folder of the kind: never below a mount, where pods write."""
 
@@ -68,23 +68,13 @@ def image_of(volume: Object, name: str) -> Image:
     return found
 
 
-def record_of(folder: Path) -> Path:
-    """Return where the image of a folder is kept."""
-    return folder.with_name(f"{folder.name}{_ENDING}")
-
-
 def save(image: Image, folder: Path) -> None:
     """Keep an image beside the folder that it is mounted on, or that has its device.
 
     Raises:
         VolumeFailed: it cannot be written.
     """
-    file = record_of(folder)
-    try:
-        file.parent.mkdir(mode=0o750, parents=True, exist_ok=True)
-        file.write_text(json.dumps(asdict(image)), encoding="utf-8")
-    except OSError as error:
-        raise VolumeFailed(f"rbd: create err {file}/{error.strerror}") from error
+    write_record(record_of(folder), asdict(image), "rbd: create err {file}/{error}")
 
 
 def load(folder: Path) -> Image | None:
@@ -93,19 +83,16 @@ def load(folder: Path) -> Image | None:
     Raises:
         VolumeFailed: it cannot be read.
     """
-    file = record_of(folder)
-    try:
-        found = json.loads(file.read_text(encoding="utf-8"))
-        return Image(**{**found, "monitors": tuple(found["monitors"])})
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        raise VolumeFailed(f"rbd: decode {file}: {error}") from error
+    return _load(record_of(folder))
+
+
+def _load(file: Path) -> Image | None:
+    return read_record(file, lambda found: Image(**{**found, "monitors": tuple(found["monitors"])}), "rbd: ")
 
 
 def images_below(plugin_dir: Path) -> Iterator[Image]:
     """Yield the images that are in use on the node."""
-    for file in sorted(file for folder in _FOLDERS for file in (plugin_dir / folder).glob(f"*{_ENDING}")):
-        image = load(file.with_name(file.name.removesuffix(_ENDING)))
+    for file in sorted(file for folder in _FOLDERS for file in (plugin_dir / folder).glob("*.json")):
+        image = _load(file)
         if image is not None:
             yield image

@@ -9,10 +9,11 @@ from hyperkube_lib.volume_mount import (
     Mounter,
     NetworkDisks,
     format_and_mount,
+    record_of,
     secret_key,
     selinux_options,
 )
-from hyperkube_volume.rbd.image import Image, image_of, images_below, load, record_of, save
+from hyperkube_volume.rbd.image import Image, image_of, images_below, load, save
 from hyperkube_volume.rbd.mapper import Mapper
 
 from hyperkube.hookspecs import hookimpl
