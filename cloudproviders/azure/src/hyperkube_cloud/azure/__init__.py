@@ -15,12 +15,11 @@ from hyperkube_cloud.azure.load_balancers import AzureLoadBalancers
 from hyperkube_cloud.azure.load_balancers.backends import Backends
 from hyperkube_cloud.azure.metadata import Metadata
 from hyperkube_cloud.azure.routes import AzureRoutes
-from hyperkube_lib.cloud_provider.rest import HttpSend, Send
+from hyperkube_lib.cloud_provider.rest import HttpSend, RestCloud, Send
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.cloud import Cloud
 from hyperkube.machinery.record import Record
-from hyperkube.plugin import Plugin, PluginContext
 
 __all__ = ["Azure"]
 
@@ -35,22 +34,13 @@ class Settings(Record):
     cluster_name: str = "kubernetes"
 
 
-class Azure(Plugin):
+class Azure(RestCloud):
     """Microsoft Azure."""
-
-    def __init__(self, context: PluginContext) -> None:
-        super().__init__(context)
-        self._open: list[HttpSend] = []
 
     def ways(self, config: AzureConfig) -> tuple[Send, Send]:
         """Return how the API is reached, and how the metadata service is."""
-        self._open = [HttpSend(Tokens(config)), HttpSend(lambda _renew: {}, read_timeout=METADATA_TIMEOUT)]
-        return self._open[0], self._open[1]
-
-    def close(self) -> None:
-        """Close the connections."""
-        for each in self._open:
-            each.close()
+        of_machine = HttpSend(lambda _renew: {}, read_timeout=METADATA_TIMEOUT)
+        return self.kept(HttpSend(Tokens(config))), self.kept(of_machine)
 
     @hookimpl
     def cloud_provider(self) -> Cloud:

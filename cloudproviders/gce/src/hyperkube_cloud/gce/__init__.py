@@ -21,14 +21,13 @@ from hyperkube_cloud.gce.load_balancers.firewalls import Firewalls
 from hyperkube_cloud.gce.load_balancers.internal import InternalBalancers
 from hyperkube_cloud.gce.location import Location, Metadata
 from hyperkube_cloud.gce.routes import GceRoutes
-from hyperkube_lib.cloud_provider.rest import HttpSend, Send
+from hyperkube_lib.cloud_provider.rest import HttpSend, RestCloud, Send
 
 from hyperkube.client.events import EventRecorder
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.cloud import Cloud
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.record import Record
-from hyperkube.plugin import Plugin, PluginContext
 
 __all__ = ["Gce"]
 
@@ -46,23 +45,13 @@ class Settings(Record):
     )  # fmt: skip
 
 
-class Gce(Plugin):
+class Gce(RestCloud):
     """Google Compute Engine."""
-
-    def __init__(self, context: PluginContext) -> None:
-        super().__init__(context)
-        self._open: list[HttpSend] = []
 
     def ways(self, config: GceConfig) -> tuple[Send, Send]:
         """Return how the API is reached, and how the metadata server is."""
-        tokens = Tokens(config, self.context.clock)
-        self._open = [HttpSend(tokens), HttpSend(lambda _renew: {}, read_timeout=METADATA_TIMEOUT)]
-        return self._open[0], self._open[1]
-
-    def close(self) -> None:
-        """Close the connections."""
-        for each in self._open:
-            each.close()
+        of_machine = HttpSend(lambda _renew: {}, read_timeout=METADATA_TIMEOUT)
+        return self.kept(HttpSend(Tokens(config, self.context.clock))), self.kept(of_machine)
 
     @hookimpl
     def cloud_provider(self) -> Cloud:

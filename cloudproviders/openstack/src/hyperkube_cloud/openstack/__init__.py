@@ -13,12 +13,11 @@ from hyperkube_cloud.openstack.instances import PROVIDER, OpenStackInstances
 from hyperkube_cloud.openstack.keystone import Endpoint, Keystone
 from hyperkube_cloud.openstack.load_balancers import OpenStackLoadBalancers
 from hyperkube_cloud.openstack.routes import OpenStackRoutes
-from hyperkube_lib.cloud_provider.rest import HttpSend, Send
+from hyperkube_lib.cloud_provider.rest import HttpSend, RestCloud, Send
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.cloud import Cloud
 from hyperkube.machinery.record import Record
-from hyperkube.plugin import Plugin, PluginContext
 
 __all__ = ["OpenStack"]
 
@@ -30,23 +29,14 @@ class Settings(Record):
     cluster_name: str = "kubernetes"
 
 
-class OpenStack(Plugin):
+class OpenStack(RestCloud):
     """OpenStack."""
-
-    def __init__(self, context: PluginContext) -> None:
-        super().__init__(context)
-        self._open: HttpSend | None = None
 
     def ways(self, config: OpenStackConfig) -> tuple[Send, Endpoint]:
         """Return how services are reached, and where they are."""
         keystone = Keystone(config.access)
-        self._open = HttpSend(keystone.headers, ca_file=config.access.ca_file, insecure=config.access.tls_insecure)
-        return self._open, keystone.endpoint
-
-    def close(self) -> None:
-        """Close the connections."""
-        if self._open is not None:
-            self._open.close()
+        send = HttpSend(keystone.headers, ca_file=config.access.ca_file, insecure=config.access.tls_insecure)
+        return self.kept(send), keystone.endpoint
 
     @hookimpl
     def cloud_provider(self) -> Cloud:

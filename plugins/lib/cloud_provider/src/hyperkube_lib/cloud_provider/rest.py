@@ -16,6 +16,7 @@ from urllib.parse import urlencode, urlsplit
 from hyperkube.client.exchange import Bounds, read_body
 from hyperkube.hookspecs.cloud import CloudFailed, CloudThrottled, CloudUnavailable
 from hyperkube.machinery.dataclass import dataclass
+from hyperkube.plugin import Plugin, PluginContext
 
 if TYPE_CHECKING:
     from urllib3 import PoolManager
@@ -193,6 +194,24 @@ class HttpSend:
                 ca_certs=self._ca_file or None,
             )
         return self._pool
+
+
+class RestCloud(Plugin):
+    """The plugin of a provider that sends over HTTP: its connections are closed with it."""
+
+    def __init__(self, context: PluginContext) -> None:
+        super().__init__(context)
+        self._open: list[HttpSend] = []
+
+    def kept(self, send: HttpSend) -> HttpSend:
+        """Close this, too, when the plugin is closed; return it."""
+        self._open.append(send)
+        return send
+
+    def close(self) -> None:
+        """Close the connections."""
+        for each in self._open:
+            each.close()
 
 
 def _parsed(body: bytes) -> Json | None:
