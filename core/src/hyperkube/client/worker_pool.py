@@ -17,7 +17,7 @@ from hyperkube.machinery.clock import Clock
 
 Key = TypeVar("Key", bound=Hashable)
 
-LINGER_SECONDS = 5.0
+LINGER_SECONDS = 1.0
 """How long a worker waits for another key before it ends."""
 
 
