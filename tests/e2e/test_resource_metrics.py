@@ -86,7 +86,7 @@ def test_strangers_see_nothing_of_it(measured):
 
 
 def test_a_cluster_at_rest_has_few_threads(measured):
-    """With its addons it rests on 21; what comes with work stays for a second, or until others are at rest."""
+    """With its addons it rests on 18; what comes with work stays for a few seconds, or until others are at rest."""
     measured.kubectl("delete", "hpa,deployment", "worker", "--ignore-not-found", namespace="default")
     tasks = Path(f"/proc/{measured.process.pid}/task")
 

@@ -7,6 +7,7 @@ import threading
 from queue import SimpleQueue
 
 import pytest
+from hyperkube_lib.serving import workers
 from hyperkube_lib.serving.workers import WorkerPool
 
 
@@ -61,8 +62,8 @@ def test_a_call_does_not_wait_for_a_thread_that_has_just_taken_another(pool):
     class Interrupted(SimpleQueue):
         """Stops a thread between taking `gate.wait` and making the call."""
 
-        def get(self, *args):
-            call = super().get(*args)
+        def get(self, *args, **options):
+            call = super().get(*args, **options)
             if call == gate.wait:
                 taken.set()
                 gate.wait(30)
@@ -133,3 +134,24 @@ def test_a_busy_pool_does_not_grow(pool):
 
     assert len([thread for thread in threading.enumerate() if thread.name.startswith("test-")]) == 2
     gate.set()
+
+
+def test_threads_without_calls_go_and_come_again(pool, monkeypatch):
+    monkeypatch.setattr(workers, "LINGER_SECONDS", 0.01)
+    for _ in range(20):
+        done = threading.Event()
+        assert pool.submit(done.set)
+        assert done.wait(30)
+        for thread in pool._threads.copy():
+            thread.join(30)
+
+    assert pool._asked == pool._submitted == 20
+
+
+def test_no_call_is_left_behind_by_a_thread_that_goes(pool, monkeypatch):
+    monkeypatch.setattr(workers, "LINGER_SECONDS", 0.0005)
+    for pause in range(400):
+        done = threading.Event()
+        assert pool.submit(done.set)
+        assert done.wait(30), "the call waits for a thread that has gone"
+        threading.Event().wait(pause % 10 * 0.0001)

@@ -1,8 +1,9 @@
 """The bounded pool of threads on which handlers run.
 
-Threads are started when work arrives and none is idle, up to the size. When all of them hang on something (a webhook
-that does not answer), so that hardly a call ends, more are started, lest others wait for nothing; they go when the work
-is done. All are daemons, so a handler that hangs cannot keep the process from ending.
+Threads are started when work arrives and none is idle, up to the size, and go when they had none for a while. When all
+of them hang on something (a webhook that does not answer), so that hardly a call ends, more are started, lest others
+wait for nothing; they go when the work is done. All are daemons, so a handler that hangs cannot keep the process from
+ending.
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 
 MOST_TIMES = 10
 """So many times its size a pool may grow while its threads hang."""
+LINGER_SECONDS = 5.0
+"""How long a thread waits for another call before it ends."""
 
 
 class WorkerPool:
@@ -80,7 +83,13 @@ class WorkerPool:
                     self._threads.remove(threading.current_thread())
                     return
                 self._asked += 1
-            call = calls.get()
+            while True:
+                try:
+                    call = calls.get(timeout=LINGER_SECONDS)
+                    break
+                except Empty:
+                    if self._gone():
+                        return
             if call is None:
                 return
             try:
@@ -88,3 +97,14 @@ class WorkerPool:
             except Exception:
                 self._logger.exception("a worker's call failed")
             done = 1
+
+    def _gone(self) -> bool:
+        """Take this thread off the list, unless a call has come meanwhile, which is its to make."""
+        with self._lock:
+            self._asked -= 1
+            # `submit` puts a call before it compares: either it is seen here, or the thread is missed there.
+            if self._calls.empty():
+                self._threads.remove(threading.current_thread())
+                return True
+            self._asked += 1
+            return False
