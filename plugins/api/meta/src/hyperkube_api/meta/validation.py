@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from hyperkube.machinery import names
@@ -27,6 +28,8 @@ from hyperkube.machinery.objects import Object
 
 NOT_NEGATIVE = "must be greater than or equal to 0"
 IMMUTABLE = "field is immutable"
+_LONGEST_ADDRESS = 45
+"""An IPv6 address that ends in an IPv4 one, all digits written."""
 NOT_IP = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 NOT_CIDR = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
 _INT64_MAX = 2**63 - 1
@@ -204,8 +207,11 @@ def _plain_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address |
     A zone (``fe80::1%TEXT``) may hold any text for Python, line breaks too, and addresses end up in rules of nftables.
     Source: k8s.io/utils ``internal/third_party/forked/golang/net/ip.go`` (ParseIP), which knows no zones.
     """
-    if "%" in text:
-        return None
+    return None if "%" in text or len(text) > _LONGEST_ADDRESS else _parsed_address(text)
+
+
+@lru_cache(4096)
+def _parsed_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     try:
         return ipaddress.ip_address(text)
     except ValueError:

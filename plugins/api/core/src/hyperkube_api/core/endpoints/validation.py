@@ -50,17 +50,18 @@ def _subset(path: Path, subset: Object, *, loopback: LoopbackRule) -> list[Field
 
 def _address(path: Path, address: Object, *, loopback: LoopbackRule) -> list[FieldError]:
     text = address.get("ip") or ""
-    errors = ip_address(path.child("ip"), text)
+    wrong = ip_address(path.child("ip"), text)
+    errors = [*wrong]
     if address.get("hostname"):
         errors += by_rule(path.child("hostname"), address["hostname"], names.dns1123_label)
     if address.get("nodeName") is not None:
         errors += by_rule(path.child("nodeName"), address["nodeName"], names.dns1123_subdomain)
-    return errors + _endpoint_address(path.child("ip"), text, partial(loopback, address))
+    return errors + _endpoint_address(path.child("ip"), text, partial(loopback, address), plain=not wrong)
 
 
-def _endpoint_address(path: Path, text: str, loopback: Callable[[str], bool]) -> list[FieldError]:
-    """Check that an address is of no special range; one with leading zeros was reported, and was none."""
-    if loose_network(f"{text}/0") is None:
+def _endpoint_address(path: Path, text: str, loopback: Callable[[str], bool], *, plain: bool) -> list[FieldError]:
+    """Check that an address is of no special range; one that is not `plain` was reported, and may be none."""
+    if not plain and loose_network(f"{text}/0") is None:
         return [invalid(path, text, "must be a valid IP address")]
     return [error for error in endpoint_address(path, text, loopback=loopback) if error.detail != NOT_IP]
 
