@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from random import Random
 
 from hyperkube.client.client import Client
+from hyperkube.client.interning import Interner
 from hyperkube.client.object_cache import CacheMutated
 from hyperkube.client.reflector import Informer, Projection, without_managed_fields
 from hyperkube.machinery.clock import Clock, SystemClock
@@ -51,6 +52,7 @@ class _Shared:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.informers: dict[_Key, Informer] = {}
+        self.interner = Interner()
         self.started = False
 
 
@@ -119,6 +121,7 @@ class InformerFactory:
                     label_selector=label_selector,
                     project=projection,
                     random=self._random,
+                    interner=self._shared.interner,
                     detect_mutations=self._detect_mutations,
                 )
             for asked in self._asked_lists:

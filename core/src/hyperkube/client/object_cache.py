@@ -13,6 +13,7 @@ from hyperkube.machinery.objects import Object, name_of, namespace_of
 
 IndexFunction = Callable[[Object], Iterable[str]]
 Objects = list[Object]
+Texts = list[str]
 
 
 class CacheMutated(HyperkubeError):
@@ -27,13 +28,16 @@ class _Index:
         self.entries: dict[str, dict[str, Object]] = {}
 
     def put(self, key: str, old: Object | None, new: Object | None) -> None:
-        for value in () if old is None else self.function(old):
-            entry = self.entries.get(value)
-            if entry is not None:
-                entry.pop(key, None)
-                if not entry:
-                    del self.entries[value]
-        for value in () if new is None else self.function(new):
+        before = () if old is None else tuple(self.function(old))
+        after = () if new is None else tuple(self.function(new))
+        if before != after:
+            for value in before:
+                entry = self.entries.get(value)
+                if entry is not None:
+                    entry.pop(key, None)
+                    if not entry:
+                        del self.entries[value]
+        for value in after:
             self.entries.setdefault(value, {})[key] = new  # type: ignore[assignment]  # not None in this branch
 
 
@@ -83,6 +87,16 @@ class ObjectCache:
         with self._lock:
             return [*self._indexes[name].entries.get(value, {}).values()]
 
+    def index_values(self, name: str) -> Texts:
+        """Return the values under which an index has an object."""
+        with self._lock:
+            return [*self._indexes[name].entries]
+
+    def index_size(self, name: str, value: str) -> int:
+        """Return how many objects an index has under `value`."""
+        with self._lock:
+            return len(self._indexes[name].entries.get(value, ()))
+
     def put(self, obj: Object) -> Object | None:
         """Hold `obj`; return the object that it replaces."""
         key = f"{namespace_of(obj)}/{name_of(obj)}"
@@ -117,6 +131,61 @@ class ObjectCache:
             for key, digest in (self._digests or {}).items():
                 if _digest(self.held[key]) != digest:
                     raise CacheMutated(f"cached object {key!r} was changed in place: {self.held[key]!r}")
+
+
+class CachedObjects:
+    """What is read of a cache by those who do not fill it."""
+
+    def __init__(self, *, detect_mutations: bool = False) -> None:
+        self._cache = ObjectCache(detect_mutations=detect_mutations)
+
+    def __len__(self) -> int:
+        """Return how many objects the cache holds."""
+        return len(self._cache.held)
+
+    def get(self, namespace: str, name: str) -> Object | None:
+        """Return a cached object, or None; the namespace is empty for cluster-scoped ones."""
+        return self._cache.held.get(f"{namespace}/{name}")
+
+    def list(self, namespace: str = "") -> Objects:
+        """Return the cached objects of one namespace, or all."""
+        return self._cache.list(namespace)
+
+    def add_index(self, name: str, function: IndexFunction) -> None:
+        """Keep an index: `function` yields the values under which an object is found.
+
+        Raises:
+            ValueError: the name is taken by another function.
+        """
+        self._cache.add_index(name, function)
+
+    def by_index(self, name: str, value: str) -> Objects:
+        """Return the objects for which the index function yields `value`.
+
+        Raises:
+            KeyError: no such index was added.
+        """
+        return self._cache.by_index(name, value)
+
+    def index_values(self, name: str) -> Texts:
+        """Return the values under which an index has an object.
+
+        Raises:
+            KeyError: no such index was added.
+        """
+        return self._cache.index_values(name)
+
+    def index_size(self, name: str, value: str) -> int:
+        """Return how many objects an index has under `value`.
+
+        Raises:
+            KeyError: no such index was added.
+        """
+        return self._cache.index_size(name, value)
+
+    def check_mutations(self) -> None:
+        """Raise `CacheMutated` when a cached object was changed and the detector is on."""
+        self._cache.check_mutations()
 
 
 def _digest(obj: Object) -> bytes:

@@ -13,7 +13,8 @@ from typing import cast
 
 from hyperkube.client.client import Client, ObjectList, QuietWatch, Taken, Watch, WatchEvent
 from hyperkube.client.handlers import Handler, Handlers, UpdateHandler, no_update, nothing
-from hyperkube.client.object_cache import IndexFunction, ObjectCache, Objects
+from hyperkube.client.interning import Interner
+from hyperkube.client.object_cache import CachedObjects
 from hyperkube.client.shared_threads import SharedTask, SharedThreads
 from hyperkube.machinery.backoff import Backoff
 from hyperkube.machinery.clock import Clock, Timer
@@ -36,7 +37,7 @@ def without_managed_fields(obj: Object) -> Object:
     return obj
 
 
-class Informer:
+class Informer(CachedObjects):
     """The cache of one view of one resource; get it from an `InformerFactory`.
 
     It is fed by a thread of its own or, where the client never waits for a network, on threads that it shares.
@@ -53,8 +54,10 @@ class Informer:
         label_selector: str = "",
         project: Projection = without_managed_fields,
         random: Random | None = None,
+        interner: Interner | None = None,
         detect_mutations: bool = False,
     ) -> None:
+        super().__init__(detect_mutations=detect_mutations)
         self.resource = resource
         self.namespace = namespace
         self.field_selector = field_selector
@@ -64,7 +67,7 @@ class Informer:
         self._project = project
         self._random = random
         self._logger = logging.getLogger("hyperkube.informer")
-        self._cache = ObjectCache(detect_mutations=detect_mutations)
+        self._interner = interner or Interner()
         self._delivery = threading.RLock()
         self._handlers: list[Handlers] = []
         self._synced = False
@@ -84,34 +87,6 @@ class Informer:
         self._taken = Taken([])
         self._timer: Timer | None = None
         self._timer_due = 0.0
-
-    def __len__(self) -> int:
-        """Return how many objects the cache holds."""
-        return len(self._cache.held)
-
-    def get(self, namespace: str, name: str) -> Object | None:
-        """Return a cached object, or None; the namespace is empty for cluster-scoped ones."""
-        return self._cache.held.get(f"{namespace}/{name}")
-
-    def list(self, namespace: str = "") -> Objects:
-        """Return the cached objects of one namespace, or all."""
-        return self._cache.list(namespace)
-
-    def add_index(self, name: str, function: IndexFunction) -> None:
-        """Keep an index: `function` yields the values under which an object is found.
-
-        Raises:
-            ValueError: the name is taken by another function.
-        """
-        self._cache.add_index(name, function)
-
-    def by_index(self, name: str, value: str) -> Objects:
-        """Return the objects for which the index function yields `value`.
-
-        Raises:
-            KeyError: no such index was added.
-        """
-        return self._cache.by_index(name, value)
 
     def add_handler(
         self,
@@ -151,10 +126,6 @@ class Informer:
     def resource_version(self) -> str:
         """The version up to which the cache has seen the resource; empty before the first list."""
         return self._version
-
-    def check_mutations(self) -> None:
-        """Raise `CacheMutated` when a cached object was changed and the detector is on."""
-        self._cache.check_mutations()
 
     def start(self) -> None:
         """Begin to list and watch, on the client's shared threads if it has some, else on a thread; idempotent."""
@@ -201,8 +172,8 @@ class Informer:
         while True:
             page = self._page(continue_token)
             for obj in page.items:
-                projected = self._project(obj)
-                items[f"{namespace_of(projected)}/{name_of(projected)}"] = projected
+                kept = self._kept(obj)
+                items[f"{namespace_of(kept)}/{name_of(kept)}"] = kept
             continue_token = page.continue_token
             if not continue_token:
                 break
@@ -216,6 +187,11 @@ class Informer:
         self._synced_or_stopped.set()
         for call in waiting:
             self._call(call)
+
+    def _kept(self, obj: Object) -> Object:
+        """Return what the cache is to keep of an object: as a list is read, so that it is small before it is whole."""
+        projected = self._project(obj)
+        return self._interner.intern(projected, self._cache.get(namespace_of(projected), name_of(projected)))
 
     def _page(self, continue_token: str) -> ObjectList:
         return self._client.list(
@@ -367,7 +343,7 @@ class Informer:
             raise from_status(event.object)
         version = resource_version_of(event.object)
         if event.type != "BOOKMARK":
-            obj = self._project(event.object)
+            obj = self._kept(event.object)
             with self._delivery:
                 if event.type == "DELETED":
                     self._remove(obj)
