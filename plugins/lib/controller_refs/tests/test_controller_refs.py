@@ -6,7 +6,7 @@ from hyperkube_lib.controller_refs import ControllerRefManager, candidates, watc
 from hyperkube.client.fake import FakeClient
 from hyperkube.client.reconcile import NotYet
 from hyperkube.kinds.resources import PODS, REPLICA_SETS
-from hyperkube.kinds.workloads import controller_index
+from hyperkube.kinds.workloads import controller_index, label_selector_of
 from hyperkube.machinery.errors import Conflict, Forbidden, Invalid, NotFound
 from hyperkube.machinery.labels import selector_from_map
 
@@ -197,18 +197,21 @@ class Children:
     def __init__(self, *objects):
         self.objects = objects
         self.handlers = ()
+        self.indexes = {"controller": controller_index}
 
-    def by_index(self, _index, key):
-        return [obj for obj in self.objects if key in controller_index(obj)]
+    def add_index(self, name, function):
+        self.indexes[name] = function
 
-    def list(self, namespace):
-        return [obj for obj in self.objects if obj["metadata"]["namespace"] == namespace]
+    def by_index(self, index, key):
+        return [obj for obj in self.objects if key in self.indexes[index](obj)]
 
     def add_handler(self, *handlers):
         self.handlers = handlers
 
 
 class Loop:
+    name = "owners"
+
     def __init__(self):
         self.keys = []
 
@@ -242,3 +245,32 @@ def test_an_orphan_wakes_the_owners_that_select_it():
     updated(bench.pod("a2", app="other"), orphan)
     updated(owned, orphan)
     assert loop.keys == ["web"] * 3
+
+
+@pytest.mark.parametrize(
+    ("selector", "woken"),
+    [
+        ({"matchLabels": {"app": "web", "tier": "front"}}, True),
+        ({"matchLabels": {"app": "web", "tier": "back"}}, False),
+        ({"matchExpressions": [{"key": "app", "operator": "In", "values": ["api", "web"]}]}, True),
+        ({"matchExpressions": [{"key": "app", "operator": "In", "values": ["api", "db"]}]}, False),
+        ({"matchExpressions": [{"key": "app", "operator": "Exists"}]}, True),
+        ({"matchExpressions": [{"key": "app", "operator": "NotIn", "values": ["web"]}]}, False),
+        ({"matchExpressions": [{"key": "gone", "operator": "DoesNotExist"}]}, True),
+        ({}, False),
+        ({"matchLabels": {"app": "no label!"}}, False),
+    ],
+    ids=["labels", "another-label", "one-of", "none-of", "exists", "other-than", "lacks", "empty", "invalid"],
+)
+def test_each_kind_of_selector_finds_its_orphans(selector, woken):
+    loop, children = Loop(), Children()
+    owners = Children(
+        {"metadata": {"name": "it", "namespace": "d"}, "spec": {"selector": selector}},
+        {"metadata": {"name": "far", "namespace": "e"}, "spec": {"selector": selector}},
+    )
+    watch_orphans(loop, children, owners, label_selector_of)
+    added, _ = children.handlers
+
+    added({"metadata": {"name": "p", "namespace": "d", "labels": {"app": "web", "tier": "front"}}})
+
+    assert loop.keys == (["it"] if woken else [])

@@ -16,7 +16,7 @@ from hyperkube.client.reconcile import NotYet, ReconcileLoop
 from hyperkube.kinds.workloads import controller_reference
 from hyperkube.machinery.errors import ApiError, Invalid, NotFound
 from hyperkube.machinery.groups import GroupVersionResource
-from hyperkube.machinery.labels import Selector
+from hyperkube.machinery.labels import DOUBLE_EQUALS, EQUALS, IN, Selector, SelectorError
 from hyperkube.machinery.objects import (
     Object,
     controller_of,
@@ -46,22 +46,46 @@ def candidates(children: Informer, owner: Object) -> list[Object]:
 def watch_orphans(loop: ReconcileLoop, children: Informer, owners: Informer, selector_of: SelectorOf) -> None:
     """Enqueue the owners that select an object without a controller, whenever one comes.
 
-    It comes when it is created, loses its controller or changes its labels.
+    It comes when it is created, loses its controller or changes its labels. Owners are found by one label that all they
+    select must have: among a thousand of them each orphan is compared with those few that may want it.
     """
+
+    def selected(owner: Object) -> tuple[str, ...]:
+        try:
+            return _selected_labels(namespace_of(owner), selector_of(owner))
+        except SelectorError:  # it selects nothing until it is mended; its own sync says so
+            return ()
+
+    index = f"selected by {loop.name}"
+    owners.add_index(index, selected)
 
     def enqueue(orphan: Object) -> None:
         if controller_of(orphan) is not None or is_being_deleted(orphan):
             return
-        for owner in owners.list(namespace_of(orphan)):
-            selector = selector_of(owner)
-            if not selector.is_empty and selector.matches(labels_of(orphan)):
-                loop.enqueue(owner)
+        namespace, labels = namespace_of(orphan), labels_of(orphan)
+        for value in ("", *(f"{key}={value}" for key, value in labels.items())):
+            for owner in owners.by_index(index, f"{namespace}/{value}"):
+                if selector_of(owner).matches(labels):
+                    loop.enqueue(owner)
 
     def on_update(old: Object, new: Object) -> None:
         if labels_of(old) != labels_of(new) or controller_of(old) is not None:
             enqueue(new)
 
     children.add_handler(enqueue, on_update)
+
+
+def _selected_labels(namespace: str, selector: Selector) -> tuple[str, ...]:
+    """Return under which labels an owner is found: any object that it selects has one of them, or all do.
+
+    An owner whose selector is empty is never found, as it adopts nothing.
+    """
+    if selector.is_empty or selector.selects_nothing:
+        return ()
+    for requirement in selector.requirements:
+        if requirement.operator in {EQUALS, DOUBLE_EQUALS, IN}:
+            return tuple(f"{namespace}/{requirement.key}={value}" for value in {*requirement.values})
+    return (f"{namespace}/",)
 
 
 class ControllerRefManager:
