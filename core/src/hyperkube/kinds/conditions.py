@@ -11,7 +11,12 @@ from hyperkube.machinery.times import format_time
 
 def condition(status: Object, condition_type: str) -> Object | None:
     """Return the condition of a type, or None."""
-    return next((entry for entry in status.get("conditions") or [] if entry.get("type") == condition_type), None)
+    # A plain loop: controllers ask this of each pod behind a service, dozens of times in a pod's life.
+    for entry in status.get("conditions") or ():
+        if entry.get("type") == condition_type:
+            found: Object = entry
+            return found
+    return None
 
 
 def is_true(status: Object, condition_type: str) -> bool:

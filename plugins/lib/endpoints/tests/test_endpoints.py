@@ -140,8 +140,9 @@ def test_without_a_new_trigger_time_the_annotation_goes():
     assert "annotations" not in with_trigger_time(annotated, "")["metadata"]
 
 
-def in_shop(name, labels):
-    return {"metadata": {"name": name, "namespace": "shop", "labels": labels}}
+def in_shop(name, labels, **status):
+    running = {"phase": "Running", "podIP": "10.0.0.1"}
+    return {"metadata": {"name": name, "namespace": "shop", "labels": labels}, "status": running | status}
 
 
 def selecting(name, selector, namespace="shop"):
@@ -179,7 +180,7 @@ def test_a_pod_brings_the_services_all_of_whose_labels_it_has():
         selecting("web", {"app": "web"}, namespace="elsewhere"),
     )
 
-    watched.client.create(PODS, in_shop("p", {"app": "web", "track": "stable"}), "shop")
+    watched.client.seed(PODS, in_shop("p", {"app": "web", "track": "stable"}))
 
     assert watched.refresh() == ["shop/web"]
     assert [pod["metadata"]["name"] for pod in pods_of(selecting("web", {"app": "web"}), watched.pods)] == ["p"]
@@ -189,7 +190,7 @@ def test_a_pod_brings_the_services_all_of_whose_labels_it_has():
 
 def test_a_pod_that_is_labelled_anew_brings_the_service_it_leaves_and_the_one_it_joins():
     watched = Watched(*(selecting(name, {"app": name}) for name in ("web", "db", "other")))
-    created = watched.client.create(PODS, in_shop("p", {"app": "web"}), "shop")
+    (created,) = watched.client.seed(PODS, in_shop("p", {"app": "web"}))
     watched.refresh()
 
     watched.client.update(PODS, {**created, "metadata": {**created["metadata"], "labels": {"app": "db"}}}, "shop")
@@ -198,14 +199,34 @@ def test_a_pod_that_is_labelled_anew_brings_the_service_it_leaves_and_the_one_it
     assert pods_of(selecting("web", {"app": "web"}), watched.pods) == []
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "services"),
+    [
+        ({"podIP": ""}, {"podIP": "", "phase": "Failed"}, []),
+        ({"podIP": "", "phase": "Pending"}, {"podIP": "10.0.0.1", "phase": "Running"}, ["shop/web"]),
+        ({}, {"phase": "Succeeded"}, ["shop/web"]),
+        ({"phase": "Succeeded"}, {"phase": "Succeeded", "podIP": ""}, []),
+    ],
+    ids=["without-an-address", "starts", "ends", "has-ended"],
+)
+def test_a_pod_wakes_its_service_while_it_may_be_listed(before, after, services):
+    watched = Watched(selecting("web", {"app": "web"}))
+    (created,) = watched.client.seed(PODS, in_shop("p", {"app": "web"}, **before))
+    watched.refresh()
+
+    watched.client.update(PODS, {**created, "status": created["status"] | after}, "shop", subresource="status")
+
+    assert watched.refresh() == services
+
+
 def test_a_service_that_selects_anew_is_found_by_its_new_labels():
     watched = Watched(selecting("web", {"app": "old"}))
     service = watched.client.get(SERVICES, "web", "shop")
     watched.client.update(SERVICES, {**service, "spec": {"selector": {"app": "new"}}}, "shop")
     watched.refresh()
 
-    watched.client.create(PODS, in_shop("p", {"app": "new"}), "shop")
-    watched.client.create(PODS, in_shop("q", {"app": "old"}), "shop")
+    watched.client.seed(PODS, in_shop("p", {"app": "new"}))
+    watched.client.seed(PODS, in_shop("q", {"app": "old"}))
 
     assert watched.refresh() == ["shop/web"]
     assert [pod["metadata"]["name"] for pod in pods_of(selecting("web", {"app": "new"}), watched.pods)] == ["p"]

@@ -91,13 +91,16 @@ def subsets_of(service: Object, pods: Iterable[Object]) -> list[Object]:
     lists its pods without any port.
     """
     spec = service.get("spec") or {}
+    publishes, common = endpoints.publishes_not_ready(service), endpoints.common_ports_of(service)
     by_port: dict[_Port | None, list[tuple[Object, bool]]] = {}
     for pod in pods:
-        address = endpoints.address_of(pod, ipv6=_is_ipv6(service, pod))
-        if not address or not endpoints.has_address(pod, service, terminating=False):
+        if not endpoints.has_address(pod, service, terminating=False):
             continue
-        entry = _entry(address, pod, service), is_ready(pod) or endpoints.publishes_not_ready(service)
-        for port in endpoints.ports_of(pod, service):
+        address = endpoints.address_of(pod, ipv6=_is_ipv6(service, pod))
+        if not address:
+            continue
+        entry = _entry(address, pod, service), publishes or is_ready(pod)
+        for port in endpoints.ports_of(pod, service) if common is None else common:
             by_port.setdefault(port, []).append(entry)
         if not spec.get("ports") and spec.get("clusterIP") == "None":
             by_port.setdefault(None, []).append(entry)
@@ -108,7 +111,8 @@ def subsets_of(service: Object, pods: Iterable[Object]) -> list[Object]:
         key = tuple((_place(entry), ready) for entry, ready in entries)
         listed[key] = entries
         groups.setdefault(key, []).extend([offered] if offered is not None else [])
-    return sorted((_subset(listed[key], ports) for key, ports in groups.items()), key=_subset_order)
+    subsets = [_subset(listed[key], ports) for key, ports in groups.items()]
+    return subsets if len(subsets) < 2 else sorted(subsets, key=_subset_order)
 
 
 def _subset(entries: Sequence[tuple[Object, bool]], ports: Iterable[_Port]) -> Object:
@@ -169,7 +173,8 @@ def _entry(address: str, pod: Object, service: Object) -> Object:
         entry["hostname"] = hostname
     if spec_of(pod).get("nodeName"):
         entry["nodeName"] = spec_of(pod)["nodeName"]
-    return {**entry, "targetRef": endpoints.target_of(pod)}
+    entry["targetRef"] = endpoints.target_of(pod)
+    return entry
 
 
 class Settings(Record):

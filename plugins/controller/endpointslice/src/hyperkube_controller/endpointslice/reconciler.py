@@ -148,28 +148,31 @@ def _wanted(observed: Observed, family: str, skipped: list[str]) -> dict[Ports, 
     """Return the endpoints that are wanted by their ports and their identity."""
     service = observed.service
     wanted: dict[Ports, dict[object, Object]] = {}
+    common = endpoints.common_ports_of(service)
+    ports = None if common is None else _sorted(common)
+    publishes, is_ipv6 = endpoints.publishes_not_ready(service), family == "IPv6"
     for pod in observed.pods:
         if not endpoints.has_address(pod, service, terminating=True):
             continue
-        entries = wanted.setdefault(_sorted(endpoints.ports_of(pod, service)), {})
+        entries = wanted.setdefault(_sorted(endpoints.ports_of(pod, service)) if ports is None else ports, {})
         node_name = spec_of(pod).get("nodeName", "")
         node = observed.node_of(node_name)
-        if node is None and not endpoints.publishes_not_ready(service):
+        if node is None and not publishes:
             # A pod of a node that is gone must not keep the others from being listed; the pod garbage collector ends
             # it, or the node appears: the service is looked at again until then.
             where = f"{namespace_of(service)}/{name_of(service)}"
             skipped.append(f"skipping Pod {name_of(pod)} for Service {where}: Node {node_name} Not Found")
             continue
-        if addresses := endpoints.addresses_of(pod, ipv6=family == "IPv6"):
-            entry = _entry(addresses, pod, node, service)
+        if addresses := endpoints.addresses_of(pod, ipv6=is_ipv6):
+            entry = _entry(addresses, pod, node, service, publishes=publishes)
             entries[_identity(entry)] = entry
     return wanted
 
 
-def _entry(addresses: list[str], pod: Object, node: Object | None, service: Object) -> Object:
+def _entry(addresses: list[str], pod: Object, node: Object | None, service: Object, *, publishes: bool) -> Object:
     serving = is_ready(pod)
     terminating = bool(metadata(pod).get("deletionTimestamp"))
-    ready = endpoints.publishes_not_ready(service) or (serving and not terminating)
+    ready = publishes or (serving and not terminating)
     entry: Object = {
         "addresses": sorted(addresses),
         "conditions": {"ready": ready, "serving": serving, "terminating": terminating},
@@ -190,7 +193,9 @@ def _identity(entry: Object) -> tuple[object, ...]:
     The uid is none of it: a pod that was made again under its name and address is the same endpoint.
     """
     target = entry.get("targetRef") or {}
-    return (*sorted(entry.get("addresses", ())), entry.get("hostname", ""), target.get("namespace"), target.get("name"))
+    addresses = entry.get("addresses", ())
+    written = addresses if len(addresses) == 1 else sorted(addresses)
+    return (*written, entry.get("hostname", ""), target.get("namespace"), target.get("name"))
 
 
 def _compared(entry: Object) -> tuple[object, ...]:
@@ -199,7 +204,9 @@ def _compared(entry: Object) -> tuple[object, ...]:
     Hints are none of it: what made them may not be asked at all for a slice that stays. Nor is the resource version
     that references to pods once had.
     """
-    target = {key: value for key, value in (entry.get("targetRef") or {}).items() if key != "resourceVersion"}
+    target = entry.get("targetRef") or {}
+    if "resourceVersion" in target:
+        target = {key: value for key, value in target.items() if key != "resourceVersion"}
     return entry.get("nodeName"), entry.get("zone"), entry.get("conditions"), target
 
 

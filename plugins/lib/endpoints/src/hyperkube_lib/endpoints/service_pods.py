@@ -5,14 +5,16 @@ Sources: kubernetes ``pkg/controller/endpoint``, ``staging/src/k8s.io/endpointsl
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from functools import partial
 from ipaddress import IPv6Address, ip_address
 from typing import Any
 
 from hyperkube.client.informer import Informer
 from hyperkube.client.reconcile import ReconcileLoop
 from hyperkube.kinds.pods import is_ready, is_sidecar, is_terminal, phase, spec_of, status_of
-from hyperkube.machinery.objects import Object, is_being_deleted, key_of, labels_of, name_of, namespace_of, uid_of
+from hyperkube.machinery.objects import Object, is_being_deleted, key_of, labels_of, metadata, name_of, namespace_of
 
 HEADLESS = "service.kubernetes.io/headless"
 
@@ -90,8 +92,14 @@ def addresses_of(pod: Object, *, ipv6: bool) -> list[str]:
     return [address for address in written if address and (":" in address) == ipv6]
 
 
+_PLAIN = re.compile(r"(?:(?:[1-9]?\d|1\d\d|2[0-4]\d|25[0-5])(?:\.(?!$)|$)){4}", re.ASCII)
+"""An IPv4 address that is written as it should be: nearly all are, and each sync of a service reads each of them."""
+
+
 def _canonical(text: str) -> str:
     """Return an IP address in its one form, the empty string for what is none."""
+    if _PLAIN.fullmatch(text):
+        return text
     if ":" not in text:  # leading zeros mean nothing: Go's ParseIPSloppy
         text = ".".join(part.lstrip("0") or "0" for part in text.split("."))
     try:
@@ -115,7 +123,13 @@ def hostname_of(pod: Object, service: Object) -> str:
 
 def target_of(pod: Object) -> Object:
     """Return the reference to the pod."""
-    return {"kind": "Pod", "namespace": namespace_of(pod), "name": name_of(pod), "uid": uid_of(pod)}
+    meta = metadata(pod)
+    return {
+        "kind": "Pod",
+        "namespace": meta.get("namespace", ""),
+        "name": meta.get("name", ""),
+        "uid": meta.get("uid", ""),
+    }
 
 
 def port_number(pod: Object, port: Object) -> int | None:
@@ -133,19 +147,40 @@ def port_number(pod: Object, port: Object) -> int | None:
     return None
 
 
-def ports_of(pod: Object, service: Object) -> tuple[tuple[tuple[str, Any], ...], ...]:
-    """Return the service's ports as they are in this pod, as rows of (key, value); unknown names are left out."""
+PortRows = tuple[tuple[tuple[str, Any], ...], ...]
+"""Ports as rows of (key, value)."""
+
+
+def ports_of(pod: Object, service: Object) -> PortRows:
+    """Return the service's ports as they are in this pod; unknown names are left out."""
     rows = []
     for port in (service.get("spec") or {}).get("ports") or []:
         number = port_number(pod, port)
-        if number is None:
-            continue
-        row: list[tuple[str, Any]] = [("name", port.get("name", "")), ("port", number)]
-        row.append(("protocol", port.get("protocol", "TCP")))
-        if port.get("appProtocol"):
-            row.append(("appProtocol", port["appProtocol"]))
-        rows.append(tuple(row))
+        if number is not None:
+            rows.append(_row(port, number))
     return tuple(rows)
+
+
+def common_ports_of(service: Object) -> PortRows | None:
+    """Return the service's ports if they are the same in each pod; None if one is asked for by its name."""
+    ports = (service.get("spec") or {}).get("ports") or []
+    if not all(isinstance(port.get("targetPort") or port.get("port"), int) for port in ports):
+        return None
+    return ports_of({}, service)
+
+
+def _row(port: Object, number: int) -> tuple[tuple[str, Any], ...]:
+    row: list[tuple[str, Any]] = [("name", port.get("name", "")), ("port", number)]
+    row.append(("protocol", port.get("protocol", "TCP")))
+    if port.get("appProtocol"):
+        row.append(("appProtocol", port["appProtocol"]))
+    return tuple(row)
+
+
+def _may_be_listed(pod: Object) -> bool:
+    """Tell whether some service might list the pod: it has an address and has not ended."""
+    status = status_of(pod)
+    return bool(status.get("podIP") or status.get("podIPs")) and not is_terminal(pod)
 
 
 def pod_changed(old: Object, new: Object) -> bool:
@@ -161,18 +196,22 @@ def pod_changed(old: Object, new: Object) -> bool:
     )
 
 
+def _keys_of_services(pod: Object, services: Informer) -> set[str]:
+    """Return the keys of the services that select the pod."""
+    labels = labels_of(pod).items()
+    found = (service for label in _labels(pod) for service in services.by_index(_BY_LABEL, label))
+    return {key_of(service) for service in found if selector_of(service).items() <= labels}
+
+
 def watch_services(loop: ReconcileLoop, services: Informer, pods: Informer, *, batch_period: float = 0.0) -> None:
     """Enqueue a service when it changes, and `batch_period` seconds after a pod did that it selects or has selected.
 
-    Services and pods are found by index: each start of a pod is a handful of events, and each of them asks.
+    Services and pods are found by index: each start of a pod is a handful of events, and each of them asks. What
+    happens to a pod before it has an address and after it has ended changes no endpoints, and wakes no service.
     """
     pods.add_index(_BY_LABEL, _labels)
     services.add_index(_BY_LABEL, _selected_label)
-
-    def keys(pod: Object) -> set[str]:
-        labels = labels_of(pod).items()
-        found = (service for label in _labels(pod) for service in services.by_index(_BY_LABEL, label))
-        return {key_of(service) for service in found if selector_of(service).items() <= labels}
+    keys = partial(_keys_of_services, services=services)
 
     def enqueue(found: Iterable[str]) -> None:
         for key in found:
@@ -181,7 +220,13 @@ def watch_services(loop: ReconcileLoop, services: Informer, pods: Informer, *, b
             else:
                 loop.queue.add(key)
 
+    def seen(pod: Object) -> None:
+        if _may_be_listed(pod):
+            enqueue(keys(pod))
+
     def changed(old: Object, new: Object) -> None:
+        if not (_may_be_listed(old) or _may_be_listed(new)):
+            return
         relabeled = labels_of(old) != labels_of(new)
         if pod_changed(old, new):
             enqueue(keys(new) | keys(old) if relabeled else keys(new))
@@ -190,4 +235,4 @@ def watch_services(loop: ReconcileLoop, services: Informer, pods: Informer, *, b
             enqueue(keys(new) ^ keys(old))
 
     loop.watch(services)
-    pods.add_handler(lambda pod: enqueue(keys(pod)), changed, lambda pod: enqueue(keys(pod)))
+    pods.add_handler(seen, changed, seen)
