@@ -316,14 +316,21 @@ class Endpointslicemirroring(Plugin):
         return self._loop
 
     def _watch_endpoints(self) -> None:
-        """Look at endpoints that may be mirrored, or might have been before they changed."""
+        """Look at endpoints that may be mirrored, or might have been before they changed.
+
+        Those of a service that selects pods change all the time, and are not mirrored before the service changes.
+        """
+
+        def selects(present: Object) -> bool:
+            service = self._services.get(namespace_of(present), name_of(present))
+            return service is not None and bool(selector_of(service))
 
         def enqueue(present: Object) -> None:
-            if may_be_mirrored(present):
+            if may_be_mirrored(present) and not selects(present):
                 self._loop.enqueue(present)
 
         def on_update(old: Object, new: Object) -> None:
-            if may_be_mirrored(old) or may_be_mirrored(new):
+            if (may_be_mirrored(old) or may_be_mirrored(new)) and not selects(new):
                 self._loop.enqueue(new)
 
         self._endpoints.add_handler(enqueue, on_update, enqueue)
