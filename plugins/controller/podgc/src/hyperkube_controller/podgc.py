@@ -30,6 +30,8 @@ from hyperkube.plugin import Plugin
 QUARANTINE = 40.0
 THRESHOLD = 12500
 KEY = "all"
+_BY_NODE, _BY_END, _OUT_OF_SERVICE = "podgc/node", "podgc/end", "podgc/out of service"
+_ENDED, _STUCK = "ended", "never on a node"
 _LABELS = ("namespace", "reason")
 _NOW = {"gracePeriodSeconds": 0}
 
@@ -61,7 +63,7 @@ def decide(
     """Return the pods that are due.
 
     Args:
-        pods: all pods.
+        pods: all pods, or at least those that have ended, are being deleted, or are on nodes that are gone.
         gone_nodes: nodes that pods name and that have not existed for the quarantine.
         dead_nodes: nodes that are not ready and tainted as out of service.
         threshold: how many ended pods may stay; 0 for any number.
@@ -132,7 +134,9 @@ class Podgc(Plugin):
         self._metrics.register(self.context)
         self._pods = self.informers.informer(PODS)
         self._nodes = self.informers.informer(NODES)
-        self._pods.add_index("podgc/node", _by_node)
+        self._pods.add_index(_BY_NODE, _by_node)
+        self._pods.add_index(_BY_END, _by_end)
+        self._nodes.add_index(_OUT_OF_SERVICE, lambda node: ("",) if _is_dead(node) else ())
         self._loop = ReconcileLoop(self.context.name, self._sync, clock=self.context.clock, logger=self.context.logger)
         self._pods.add_handler(self._pod_seen, lambda _old, new: self._pod_seen(new))
         self._nodes.add_handler(
@@ -142,21 +146,36 @@ class Podgc(Plugin):
         return self._loop
 
     def _pod_seen(self, pod: Object) -> None:
-        stuck = is_being_deleted(pod) and not node_of(pod)
-        stranded = node_of(pod) and self._nodes.get("", node_of(pod)) is None
-        if stuck or stranded or is_terminal(pod):
+        """Look at the pods if this one may be due, or one too many has ended with it."""
+        name = node_of(pod)
+        node = self._nodes.get("", name) if name else None
+        due = node is None if name else is_being_deleted(pod)
+        if node is not None and is_being_deleted(pod):
+            due = _is_dead(node)
+        if due or (is_terminal(pod) and self._too_many_ended()):
             self._loop.queue.add(KEY)
+
+    def _too_many_ended(self) -> bool:
+        return 0 < self._threshold < self._pods.index_size(_BY_END, _ENDED)
 
     def _sync(self, _key: str) -> float | None:
         now = self.context.clock.monotonic()
-        pods = self._pods.list()
-        missing = {node_of(pod) for pod in pods} - {""} - {name_of(node) for node in self._nodes.list()}
+        missing = {name for name in self._pods.index_values(_BY_NODE) if self._nodes.get("", name) is None}
         self._missing = {name: self._missing.get(name, now) for name in missing}
         gone = {name for name, since in self._missing.items() if now - since >= QUARANTINE and self._is_gone(name)}
-        dead = {name_of(node) for node in self._nodes.list() if _is_dead(node)}
+        dead = {name_of(node) for node in self._nodes.by_index(_OUT_OF_SERVICE, "")}
+        pods = self._suspects(gone | dead)
         self._collect(decide(pods, gone, dead, self._threshold, self.context.clock.now()))
         waits = [QUARANTINE - (now - since) for name, since in self._missing.items() if name not in gone]
         return max(0.0, min(waits)) if waits else None
+
+    def _suspects(self, nodes: AbstractSet[str]) -> list[Object]:
+        """Return each pod that may be due once: those of such nodes, those stuck, and all ended ones if too many."""
+        found = [pod for name in nodes for pod in self._pods.by_index(_BY_NODE, name)]
+        found += self._pods.by_index(_BY_END, _STUCK)
+        if self._too_many_ended():
+            found += self._pods.by_index(_BY_END, _ENDED)
+        return [*{(namespace_of(pod), name_of(pod)): pod for pod in found}.values()]
 
     def _collect(self, found: Sequence[Collected]) -> None:
         """End each pod by itself: one that cannot be ended holds up no other, and is tried again.
@@ -189,6 +208,11 @@ class Podgc(Plugin):
 
 def _by_node(pod: Object) -> tuple[str, ...]:
     return (node_of(pod),) if node_of(pod) else ()
+
+
+def _by_end(pod: Object) -> tuple[str, ...]:
+    stuck = is_being_deleted(pod) and not node_of(pod)
+    return ((_ENDED,) if is_terminal(pod) else ()) + ((_STUCK,) if stuck else ())
 
 
 def _is_dead(node: Object) -> bool:
