@@ -24,7 +24,7 @@ from hyperkube_controller.attachdetach.decision import (
     is_managed,
     multi_attach_message,
 )
-from hyperkube_controller.attachdetach.desired_state_of_world import DesiredStateOfWorld
+from hyperkube_controller.attachdetach.desired_state_of_world import DesiredStateOfWorld, has_volumes_of_storage
 from hyperkube_controller.attachdetach.metrics import AttachDetachMetrics, kind_of
 from hyperkube_lib.volume_kinds import VolumeKinds, spec_of_persistent_volume
 
@@ -123,7 +123,7 @@ class Attachdetach(Plugin):
 
     def _pod_seen(self, pod: Object) -> None:
         node = spec_of(pod).get("nodeName")
-        if node and spec_of(pod).get("volumes"):
+        if node and has_volumes_of_storage(pod):
             self._loop.queue.add(node)
 
     def _claim_seen(self, claim: Object) -> None:

@@ -25,6 +25,17 @@ KEEP_TERMINATED = "volumes.kubernetes.io/keep-terminated-pod-volumes"
 _BY_NODE, _BY_CLAIM = "attachdetach/node", "attachdetach/claim"
 
 
+_MADE_ON_NODES = frozenset(
+    {"name", "configMap", "downwardAPI", "emptyDir", "gitRepo", "hostPath", "image", "projected", "secret"}
+)
+"""The fields of volumes that come from no storage: nearly all pods have such a one, for their tokens."""
+
+
+def has_volumes_of_storage(pod: Object) -> bool:
+    """Tell whether the pod has a volume that may have to be attached to its node."""
+    return any(not volume.keys() <= _MADE_ON_NODES for volume in spec_of(pod).get("volumes") or ())
+
+
 def is_terminated(pod: Object) -> bool:
     """Tell whether none of the pod's containers runs any more, or will.
 
@@ -60,7 +71,7 @@ class DesiredStateOfWorld:
         keeps_terminated = annotations_of(node).get(KEEP_TERMINATED) == "true"
         found: dict[str, Wanted] = {}
         for pod in self._pods.by_index(_BY_NODE, name_of(node)):
-            if is_terminated(pod) and not keeps_terminated:
+            if not has_volumes_of_storage(pod) or (is_terminated(pod) and not keeps_terminated):
                 continue
             for spec in self._specs(pod):
                 try:
