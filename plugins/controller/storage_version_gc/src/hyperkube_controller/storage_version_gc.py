@@ -18,7 +18,7 @@ from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds.resources import LEASES
 from hyperkube.machinery.errors import NotFound
-from hyperkube.machinery.objects import Object, labels_of, metadata, name_of
+from hyperkube.machinery.objects import Object, labels_of, metadata, name_of, namespace_of
 from hyperkube.plugin import Plugin
 
 NAMESPACE = "kube-system"
@@ -55,7 +55,7 @@ class StorageVersionGc(Plugin):
     def controller_build(self) -> Controller:
         """Build the loop."""
         self._versions = self.informers.informer(STORAGE_VERSIONS)
-        self._leases = self.informers.informer(LEASES, NAMESPACE)
+        self._leases = self.informers.informer(LEASES)  # of all namespaces: other controllers share it
         self._loop = ReconcileLoop(self.context.name, self._sync, clock=self.context.clock, logger=self.context.logger)
         self._versions.add_handler(self._seen, lambda _old, new: self._seen(new))
         self._leases.add_handler(on_delete=self._lease_gone)
@@ -66,7 +66,7 @@ class StorageVersionGc(Plugin):
             self._loop.enqueue(storage_version)
 
     def _lease_gone(self, lease: Object) -> None:
-        if is_identity(lease):
+        if namespace_of(lease) == NAMESPACE and is_identity(lease):
             for storage_version in self._versions.list():
                 if name_of(lease) in _ids(storage_version):
                     self._loop.enqueue(storage_version)

@@ -86,7 +86,8 @@ class Nodelifecycle(Plugin):
         self._heard: dict[str, float] = {}
         self._nodes = self.informers.informer(NODES)
         self._pods = self.informers.informer(PODS)
-        self._leases = self.informers.informer(LEASES, LEASE_NAMESPACE)
+        # Those of all namespaces, which are watched for other controllers anyway: hardly any are not of nodes.
+        self._leases = self.informers.informer(LEASES)
         self._pods.add_index(_BY_NODE, _by_node)
         self._loop = ReconcileLoop(self.context.name, self._sync, clock=clock, logger=logger)
         self._nodes.add_handler(self._node_added, self._node_updated, self._node_deleted)
@@ -121,9 +122,12 @@ class Nodelifecycle(Plugin):
         self._loop.enqueue(node)
 
     def _lease_seen(self, lease: Object) -> None:
-        self._hear(name_of(lease))
+        if namespace_of(lease) == LEASE_NAMESPACE:
+            self._hear(name_of(lease))
 
     def _lease_renewed(self, old: Object, new: Object) -> None:
+        if namespace_of(new) != LEASE_NAMESPACE:
+            return
         before, now = _renewal(old), _renewal(new)
         if now is not None and (before is None or now > before):
             self._hear(name_of(new))
