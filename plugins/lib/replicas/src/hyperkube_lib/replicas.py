@@ -48,20 +48,20 @@ class Decision:
     delete: tuple[Object, ...]
 
 
-def decide(wanted: int, active: Sequence[Object], related: Sequence[Object], now: datetime) -> Decision:
+def decide(wanted: int, active: Sequence[Object], related: Callable[[], Sequence[Object]], now: datetime) -> Decision:
     """Return what brings the number of active pods to `wanted`, at most 500 steps at once.
 
     Args:
         wanted: ``spec.replicas``.
         active: the owner's pods that neither ended nor are being deleted.
-        related: all pods of the owner's own controller, which share nodes with them.
+        related: finds all pods of the owner's own controller, which share nodes with them; asked only to choose.
         now: pods that are not ready count as ready since now.
     """
     missing = wanted - len(active)
     if missing >= 0:
         return Decision(min(missing, BURST_REPLICAS), ())
     excess = min(-missing, BURST_REPLICAS)
-    ordered = deletion_order(active, related, now) if excess < len(active) else list(active)
+    ordered = deletion_order(active, related(), now) if excess < len(active) else list(active)
     return Decision(0, tuple(ordered[:excess]))
 
 
@@ -227,7 +227,8 @@ class ReplicasController:
         return manager.claim(PODS, filter(is_active, candidates(self._pods, owner)))
 
     def _manage(self, key: str, owner: Object, pods: list[Object], now: datetime) -> list[Failure]:
-        decision = decide((owner.get("spec") or {}).get("replicas", 1), pods, self._related(owner, pods), now)
+        wanted = (owner.get("spec") or {}).get("replicas", 1)
+        decision = decide(wanted, pods, lambda: self._related(owner, pods), now)
         if decision.create:
             reference = workloads.controller_reference(owner, self._resource.api_version, self._kind)
             pod = workloads.pod_from_template((owner.get("spec") or {}).get("template") or {}, owner, reference)
