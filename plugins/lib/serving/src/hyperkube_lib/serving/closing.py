@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 
 from hyperkube_lib.serving.exchange import Response
+from hyperkube_lib.serving.pieces import PIECE, Pieces
 from hyperkube_lib.serving.reader import RequestReader
 from hyperkube_lib.serving.service import Incoming, Service
 from hyperkube_lib.serving.wire import complete, plain
@@ -30,6 +31,8 @@ class ClosingReader(RequestReader):
         self._out: list[bytes] | None = None
         self._out_bytes = 0
         self._refusal: tuple[Response, bool] | None = None
+        self._pieces: Pieces | None = None
+        self.writable = True
 
     @property
     def _is_refused(self) -> bool:
@@ -45,14 +48,48 @@ class ClosingReader(RequestReader):
             if self._out_bytes > _BURST:
                 self._flush()
         elif self._transport is not None:
-            self._transport.write(data)
+            self._send(data)
+
+    def _send(self, data: bytes) -> None:
+        """Hand bytes to the transport; over TLS in pieces, which wait here while the client is behind."""
+        transport, pieces = self._transport, self._pieces
+        if transport is None:
+            return
+        if pieces is None:
+            if not self._secure or len(data) <= self._piece_bytes:
+                transport.write(data)
+                return
+            pieces = self._pieces = Pieces()
+        pieces.put(data, self._piece_bytes)
+        self._send_pieces()
+
+    @property
+    def _piece_bytes(self) -> int:
+        return PIECE
+
+    def _send_pieces(self) -> None:
+        """Send what waits until the client is behind again; it is told by `pause_writing` from inside a write.
+
+        So there are pieces only while the client is behind, and nothing else is answered in that time.
+        """
+        pieces, transport = self._pieces, self._transport
+        if pieces is None or transport is None:
+            return
+        while self.writable:
+            piece = pieces.take()
+            if piece is None:
+                self._pieces = None
+                if pieces.last:
+                    transport.close()
+                return
+            transport.write(piece)
 
     def _flush(self) -> None:
         """Write the answers made while reading."""
         out = self._out
         if out and self._transport is not None:
             self._out, self._out_bytes = [], 0
-            self._transport.write(out[0] if len(out) == 1 else b"".join(out))
+            self._send(out[0] if len(out) == 1 else b"".join(out))
 
     def _hang_up(self) -> None:
         """Close once all is written; nothing more is read."""
@@ -103,10 +140,14 @@ class ClosingReader(RequestReader):
             self._close()
 
     def _close(self) -> None:
-        if self._transport is not None:
+        """Close once what waits is sent."""
+        if self._pieces is not None:
+            self._pieces.last = True
+        elif self._transport is not None:
             self._transport.close()
 
     def abort(self) -> None:
         """Close without sending what still waits."""
+        self._pieces = None
         if self._transport is not None:
             self._transport.abort()

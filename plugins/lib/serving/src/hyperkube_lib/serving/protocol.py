@@ -15,6 +15,7 @@ from hyperkube_lib.serving.body_writer import Body, BodyWriter
 from hyperkube_lib.serving.closing import ClosingReader
 from hyperkube_lib.serving.exchange import Answer, Response, StreamResponse
 from hyperkube_lib.serving.framing import Framing, framing_of
+from hyperkube_lib.serving.pieces import PIECE, STREAM_PIECE, WAITING
 from hyperkube_lib.serving.reader import BODYLESS
 from hyperkube_lib.serving.request_budget import RequestBudget
 from hyperkube_lib.serving.service import BUSY, IDLE, STREAM, Incoming, Service, discard
@@ -40,7 +41,6 @@ class Connection(ClosingReader):
         self._framing = Framing.CHUNKED
         self._early = bytearray()
         self._stall = (0, 0.0)
-        self.writable = True
 
     @property
     def occupation(self) -> str:
@@ -54,6 +54,8 @@ class Connection(ClosingReader):
         self._transport = cast("asyncio.Transport", transport)  # uvloop's transports only look like it
         ssl_object = transport.get_extra_info("ssl_object")
         self._secure = ssl_object is not None
+        if self._secure:
+            self._transport.set_write_buffer_limits(high=WAITING)
         self._certificate = peer_chain(ssl_object)
         peer = transport.get_extra_info("peername")
         if isinstance(peer, tuple):
@@ -66,6 +68,7 @@ class Connection(ClosingReader):
         """The client is gone, or we have closed."""
         self.service.connections.discard(self)
         self._transport = None
+        self._pieces = None
         self._parser = None
         self._waiting.clear()
         if self._body_source is not None:
@@ -84,6 +87,10 @@ class Connection(ClosingReader):
             last.keep_alive = False
         return True
 
+    @property
+    def _piece_bytes(self) -> int:
+        return PIECE if self._body_source is None else STREAM_PIECE
+
     def pause_writing(self) -> None:
         """The client reads more slowly than we write."""
         self.writable = False
@@ -92,6 +99,9 @@ class Connection(ClosingReader):
     def resume_writing(self) -> None:
         """The client has caught up."""
         self.writable = True
+        self._send_pieces()
+        if not self.writable:
+            return
         if self._body_source is not None:
             self._body_source.resume()
         elif self._current is None:
@@ -247,7 +257,7 @@ class Connection(ClosingReader):
         if incoming is None or self._transport is None:
             return
         if broken:
-            self._transport.close()
+            self._close()
             return
         if self._framing is Framing.CHUNKED and incoming.request.method != "HEAD":
             self._write(LAST_CHUNK)
@@ -270,7 +280,7 @@ class Connection(ClosingReader):
         limits, current = self.service.limits, self._current
         if not self.writable and self._transport is not None:
             size, since = self._stall
-            left = self._transport.get_write_buffer_size()
+            left = self._transport.get_write_buffer_size() + (len(self._pieces) if self._pieces is not None else 0)
             if left != size:
                 self._stall = (left, now)
             elif now - since > limits.stall_timeout:
