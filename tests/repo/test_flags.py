@@ -160,7 +160,7 @@ def is_read(name, sources):
     return f'"{name}"' in sources or f'f"{{what}}-{part}"' in sources or bool(re.search(field, sources, re.MULTILINE))
 
 
-CLOUDS = ("cloud.aws", "cloud.azure", "cloud.gce", "cloud.openstack")
+CLOUDS = ("cloud.aws", "cloud.azure", "cloud.gce", "cloud.openstack", "cloud.vsphere")
 LOOPS = ("controller.cloud-node", "controller.cloud-node-lifecycle", "controller.route", "controller.service")
 OF_CLOUDS = [
     ("kube-apiserver", "cloud-provider", ()),

@@ -7,16 +7,17 @@ to its cloud is. `FaultContract` tries each fault at each changing call, and let
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from copy import deepcopy
 from enum import Enum, auto
 from functools import partial
 
 from hyperkube_testing.cloud import CLUSTER, CloudContract, service
 
 from hyperkube.hookspecs.base import Plugin
-from hyperkube.hookspecs.cloud import LoadBalancers
+from hyperkube.hookspecs.cloud import Disks, LoadBalancers
 from hyperkube.machinery.errors import HyperkubeError
-from hyperkube.machinery.objects import Object
+from hyperkube.machinery.objects import NodeName, Object, name_of
 
 
 class Killed(BaseException):
@@ -162,6 +163,44 @@ class FaultContract(CloudContract):
             assert double.everything() == before, f"{fault.name} at changing call {at}: something is left"
             if not double.met:
                 return
+
+    def test_whatever_happens_at_a_call_a_disk_is_neither_lost_nor_left(
+        self, built: Plugin, double: FaultyCloud
+    ) -> None:
+        """Let each changing call meet each fault while a disk is made, attached, detached and deleted; then go on."""
+        steps = [self._create, self._attach, self._detach, self._delete]
+        before, ends = deepcopy(double.everything()), []
+        for step in steps:
+            step(self.disks(built))
+            ends.append(deepcopy(double.everything()))
+        assert ends[-1] == before
+        for number, step in enumerate(steps):
+            for fault in Fault:
+                at, is_met = 0, True
+                while is_met:
+                    at += 1
+                    for earlier in steps[:number]:
+                        earlier(self.disks(built))
+                    with double.faulty(fault, at), suppress(HyperkubeError):
+                        step(self.disks(built))
+                    is_met = double.met
+                    again = self.disks(self.after_crash(built))
+                    for later in steps[number:]:
+                        later(again)
+                        expected = ends[steps.index(later)]
+                        assert double.everything() == expected, f"{fault.name} at changing call {at} of {step.__name__}"
+
+    def _create(self, disks: Disks) -> str:
+        return disks.create(self.request("pvc-faulty")).id
+
+    def _attach(self, disks: Disks) -> None:
+        disks.attach(self._create(disks), self.node())
+
+    def _detach(self, disks: Disks) -> None:
+        disks.detach(self._create(disks), NodeName(name_of(self.node())))
+
+    def _delete(self, disks: Disks) -> None:
+        disks.delete(self._create(disks))
 
     def test_two_managers_in_turn_leave_what_the_last_one_wants(self, built: Plugin, double: FaultyCloud) -> None:
         """Let another manager change or delete the balancer before each changing call of one that is late."""

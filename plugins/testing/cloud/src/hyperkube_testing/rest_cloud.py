@@ -42,22 +42,32 @@ class RestDouble(FaultyCloud):
 
     def __call__(self, request: Request) -> Answer:
         """Answer as the cloud would, or with the fault that is due."""
-        parts = urlsplit(request.url)
-        body = json.loads(request.body) if request.body else None
-        self.sent.append((request.method, parts.path + (f"?{parts.query}" if parts.query else ""), body))
+        method, path, body = self.told(request)
+        self.sent.append((method, path, body))
         if self._answers:
             return self._answers.pop(0)
         if self._always is not None:
             return self._always
-        query = dict(parse_qsl(parts.query))
-        self.let_another_in(request.method, parts.path)
-        due = self.due(request.method, parts.path)
+        bare = path.partition("?")[0]
+        self.let_another_in(method, bare)
+        due = self.due(method, bare)
         if due is Fault.FAIL:
             return answer(503, {})
-        status, content = self.play(request.method, parts.path, query, body)
+        made = self.answered(method, path, body)
         if due is Fault.LOSE:
             raise CloudUnavailable("the connection was lost")
-        return answer(status, content)
+        return made
+
+    def told(self, request: Request) -> tuple[str, str, Any]:
+        """Return a request's method, path with query, and body; of an API that is not JSON's, what stands for them."""
+        parts = urlsplit(request.url)
+        body = json.loads(request.body) if request.body else None
+        return request.method, parts.path + (f"?{parts.query}" if parts.query else ""), body
+
+    def answered(self, method: str, path: str, body: Any) -> Answer:
+        """Return what the cloud answers."""
+        bare, _, query = path.partition("?")
+        return answer(*self.play(method, bare, dict(parse_qsl(query)), body))
 
     def play(self, method: str, path: str, query: dict[str, str], body: Any) -> tuple[int, Any]:
         """Return the cloud's status and content; a double of a vendor's says which."""

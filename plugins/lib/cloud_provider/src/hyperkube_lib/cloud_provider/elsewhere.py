@@ -1,8 +1,8 @@
 """Clouds that Kubernetes has, or had, a provider for and we have not: what to do instead, in one line each.
 
-Looked for: a client library that is kept. CloudStack, oVirt and vSphere have one (``cs``, ``ovirt-engine-sdk-python``,
-``pyvmomi``); those of Rackspace (``pyrax``) and Mesos (``mesos.interface``) are given up, Photon Platform's is gone, as
-the last two clouds are.
+Looked for: a client library that is kept. CloudStack and oVirt have one (``cs``, ``ovirt-engine-sdk-python``); those of
+Rackspace (``pyrax``) and Mesos (``mesos.interface``) are given up, Photon Platform's is gone, as the last two clouds
+are.
 Source: kubernetes 1.5 ``pkg/cloudprovider/providers/providers.go``.
 """
 
@@ -12,10 +12,9 @@ from typing import Final
 
 from hyperkube.machinery.errors import UsageError
 
-_OWN_SERVER: Final = "has no provider here: its own cloud controller manager, {}, serves a cluster with {}=external"
 INSTEAD: Final = {
-    "vsphere": _OWN_SERVER.format("cloud-provider-vsphere", "--cloud-provider"),
-    "cloudstack": _OWN_SERVER.format("cloudstack-kubernetes-provider", "--cloud-provider"),
+    "cloudstack": "has no provider here: its own cloud controller manager, cloudstack-kubernetes-provider, serves a "
+    "cluster with --cloud-provider=external",
     "ovirt": "has no provider here, nor a cloud controller manager elsewhere: run its machines without a cloud",
     "photon": "is no more: VMware has given Photon Platform up, and no client library of it is left",
     "mesos": "is no more: Apache Mesos is retired, and Kubernetes runs on it no longer",

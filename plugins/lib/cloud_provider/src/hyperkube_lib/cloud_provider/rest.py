@@ -133,14 +133,19 @@ class HttpSend:
         *,
         ca_file: str = "",
         insecure: bool = False,
+        fingerprint: str = "",
         read_timeout: float = READ,
         bounds: Bounds = BOUNDS,
     ) -> None:
-        """Take what gives the headers; it is asked with True when those that it gave are refused."""
+        """Take what gives the headers; it is asked with True when those that it gave are refused.
+
+        A `fingerprint` in hexadecimal is that of the only certificate which is accepted, whoever has signed it.
+        """
         self._bounds = bounds
         self._authorize = authorize
         self._pool: PoolManager | None = None
         self._ca_file, self._insecure, self._read_timeout = ca_file, insecure, read_timeout
+        self._fingerprint = fingerprint
 
     def __call__(self, request: Request) -> Answer:
         """Send.
@@ -190,8 +195,9 @@ class HttpSend:
                 maxsize=8,
                 retries=False,
                 timeout=urllib3.Timeout(connect=CONNECT, read=self._read_timeout),
-                cert_reqs="CERT_NONE" if self._insecure else "CERT_REQUIRED",
+                cert_reqs="CERT_NONE" if self._insecure or self._fingerprint else "CERT_REQUIRED",
                 ca_certs=self._ca_file or None,
+                assert_fingerprint=self._fingerprint or None,
             )
         return self._pool
 
