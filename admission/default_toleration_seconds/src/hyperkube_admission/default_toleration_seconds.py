@@ -34,6 +34,11 @@ class DefaultTolerationSeconds(Plugin):
             NOT_READY: settings.default_not_ready_toleration_seconds,
             UNREACHABLE: settings.default_unreachable_toleration_seconds,
         }
+        self.decided_by = ()
+
+    def repeats(self, request: AdmissionRequest) -> bool:
+        """Tell that a pod of the same template gets the same."""
+        return True
 
     @hookimpl
     def admission_mutate(self, request: AdmissionRequest) -> None:

@@ -143,6 +143,11 @@ class LimitRanger(Plugin):
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
         self._ranges = self.informers.informer(LIMIT_RANGES)
+        self.decided_by = (self._ranges,)
+
+    def repeats(self, request: AdmissionRequest) -> bool:
+        """Tell that a pod of the same template gets the same while the ranges stay."""
+        return True
 
     @hookimpl
     def admission_mutate(self, request: AdmissionRequest) -> None:

@@ -54,6 +54,11 @@ class NodeDeclaredFeatureValidator(Plugin):
         super().__init__(context)
         self._on = context.gates.get(_GATE, False)
         self._nodes = self.informers.informer(NODES)
+        self.decided_by = ()
+
+    def repeats(self, request: AdmissionRequest) -> bool:
+        """Tell that nothing is done to any new pod."""
+        return True
 
     @hookimpl
     def admission_validate(self, request: AdmissionRequest) -> None:

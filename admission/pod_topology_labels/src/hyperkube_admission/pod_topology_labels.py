@@ -27,6 +27,11 @@ class PodTopologyLabels(Plugin):
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
         self._nodes = self.informers.informer(NODES)
+        self.decided_by = ()
+
+    def repeats(self, request: AdmissionRequest) -> bool:
+        """Tell whether there was no node to look at: nodes change all the time."""
+        return not spec_of(request.written()).get("nodeName")
 
     @hookimpl
     def admission_mutate(self, request: AdmissionRequest) -> None:

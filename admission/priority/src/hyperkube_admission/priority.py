@@ -28,6 +28,12 @@ class Priority(Plugin):
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
         self._classes = self.informers.informer(PRIORITY_CLASSES)
+        self.decided_by = (self._classes,)
+
+    def repeats(self, request: AdmissionRequest) -> bool:
+        """Tell whether the class was known, so that it was not asked for."""
+        name = spec_of(request.written()).get("priorityClassName")
+        return not name or name in SYSTEM_CLASSES or self._classes.get("", name) is not None
 
     @hookimpl
     def admission_mutate(self, request: AdmissionRequest) -> None:

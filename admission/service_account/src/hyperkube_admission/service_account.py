@@ -160,10 +160,17 @@ class ServiceAccount(Plugin):
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
         self._accounts = self.informers.informer(SERVICE_ACCOUNTS)
+        self.decided_by = (self._accounts,)
 
     def waits_for(self, request: AdmissionRequest) -> bool:
         """Tell whether a new namespace's account is not there yet."""
         return request.creates("pods") and self._accounts.get(request.namespace, DEFAULT) is None
+
+    def repeats(self, request: AdmissionRequest) -> bool:
+        """Tell whether the account was known, so that it was not asked for."""
+        return (
+            self._accounts.get(request.namespace, spec_of(request.written()).get("serviceAccountName", "")) is not None
+        )
 
     @hookimpl
     def admission_mutate(self, request: AdmissionRequest) -> None:

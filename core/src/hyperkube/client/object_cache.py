@@ -46,11 +46,14 @@ class ObjectCache:
 
     Attributes:
         held: the objects by ``NAMESPACE/NAME``, to be read only.
+        changes: how often `held` has changed: counted after each change, so that what was computed while the count
+            stayed the same holds as long as it does.
     """
 
     def __init__(self, *, detect_mutations: bool = False) -> None:
         self._lock = threading.Lock()
         self.held: dict[str, Object] = {}
+        self.changes = 0
         self._indexes: dict[str, _Index] = {"namespace": _Index(lambda obj: (namespace_of(obj),))}
         self._digests: dict[str, bytes] | None = {} if detect_mutations else None
 
@@ -107,6 +110,7 @@ class ObjectCache:
                 index.put(key, old, obj)
             if self._digests is not None:
                 self._digests[key] = _digest(obj)
+            self.changes += 1
             return old
 
     def remove(self, namespace: str, name: str) -> Object | None:
@@ -119,6 +123,7 @@ class ObjectCache:
                     index.put(key, old, None)
             if self._digests is not None:
                 self._digests.pop(key, None)
+            self.changes += 1
             return old
 
     def check_mutations(self) -> None:
@@ -142,6 +147,11 @@ class CachedObjects:
     def __len__(self) -> int:
         """Return how many objects the cache holds."""
         return len(self._cache.held)
+
+    @property
+    def changes(self) -> int:
+        """How often the cache has changed: what was computed from it holds while the number is the same as before."""
+        return self._cache.changes
 
     def get(self, namespace: str, name: str) -> Object | None:
         """Return a cached object, or None; the namespace is empty for cluster-scoped ones."""

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import field, replace
-from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 from hyperkube.hookspecs import hookspec
 from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.groups import GroupVersionKind, GroupVersionResource
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.users import UserInfo
+
+if TYPE_CHECKING:
+    from hyperkube.client.informer import Informer
 
 Operation = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
 
@@ -184,6 +187,30 @@ class IdleAtTimes(Protocol):
 
     def is_idle(self, request: AdmissionRequest) -> bool:
         """Tell whether the hooks have nothing to do with this request; asked before each hook, must not wait."""
+
+
+@runtime_checkable
+class Repeats(Protocol):
+    """An admission plugin that treats all objects of one template alike, such as the pods of a ReplicaSet.
+
+    What its hooks did to the last one that was created from the template is then done to the next without asking it.
+
+    Must: for a CREATE, decide by nothing but the request's resource, namespace, `dry_run` and the user's name, the
+        object without what tells it from others of its template (name, uid, generation, times, managed fields), the
+        plugin's own settings, and what the informers hold; do nothing but change ``spec``, labels and annotations
+        of the object, and set audit annotations.
+
+    Attributes:
+        decided_by: the informers whose objects it looks up.
+    """
+
+    decided_by: Sequence[Informer]
+
+    def repeats(self, request: AdmissionRequest) -> bool:
+        """Tell whether what was done to this request holds for the next: not if more was asked than informers.
+
+        Called after a hook, if nothing is known of the template yet; must not wait.
+        """
 
 
 @hookspec

@@ -101,6 +101,11 @@ class PodSecurity(Plugin):
         if unknown:
             raise UsageError(f"settings of plugin {context.name!r}: unknown exemption {min(unknown)!r}")
         self._namespaces = self.informers.informer(NAMESPACES)
+        self.decided_by = (self._namespaces,)
+
+    def repeats(self, request: AdmissionRequest) -> bool:
+        """Tell whether the namespace was known, so that it was not asked for."""
+        return self._namespaces.get("", request.namespace) is not None
 
     @hookimpl
     def admission_validate(self, request: AdmissionRequest) -> None:

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from hyperkube.hookspecs.admission import AdmissionRequest
+from hyperkube.hookspecs.admission import AdmissionRequest, Repeats
 from hyperkube.hookspecs.base import Plugin
 from hyperkube.kinds.resources import LEASES
 from hyperkube.machinery.errors import ApiError
@@ -132,6 +132,23 @@ class AdmissionContract:
             mutate(rig, request)
 
             assert request.object == once
+
+    def test_what_it_does_to_an_object_holds_for_the_next_of_its_template(self) -> None:
+        if not isinstance(self.rig().plugin, Repeats):
+            return
+        rig = self.rig()
+        for one, other in zip(self.concerned(rig), self.concerned(rig), strict=True):
+            if one.operation != "CREATE" or other.object is None or _pass_through(rig, one):
+                continue
+            own = {"name": "the-next", "uid": "the-next"}
+            other.object["metadata"] |= own
+            other.name = "the-next"
+
+            _pass_through(rig, other)
+
+            assert one.object is not None
+            assert other.object == {**one.object, "metadata": {**one.object["metadata"], **own}}
+            assert other.annotations == one.annotations
 
     def test_it_leaves_alone_what_is_none_of_its_business(self) -> None:
         rig = self.rig()

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple
+from itertools import groupby
+from typing import Any, NamedTuple, TypeAlias
 
 import orjson
 from hyperkube_host.apiserver.admission.plugin_times import ADMIT, VALIDATE, PluginTimes
+from hyperkube_host.apiserver.admission.templates import FEWEST, RepeatedSteps
 from hyperkube_host.apiserver.explain.records import Explanations, Step
 from hyperkube_host.apiserver.plugins import may_block
 from hyperkube_lib.serving.turns import Turns
 
-from hyperkube.hookspecs.admission import AdmissionRequest, IdleAtTimes, WaitsAtTimes
+from hyperkube.hookspecs.admission import AdmissionRequest, IdleAtTimes, Repeats, WaitsAtTimes
 from hyperkube.hookspecs.authz import Attributes, Authorizer
 from hyperkube.machinery.clock import SystemClock
 from hyperkube.machinery.errors import ApiError, Forbidden
@@ -47,11 +49,23 @@ class _Step(NamedTuple):
         return None if self.is_idle is not None and self.is_idle(request) else self.call(request=request)
 
 
+Run: TypeAlias = Callable[[AdmissionRequest], None]
+"""Calls some hooks."""
+
+
 class _Steps(NamedTuple):
-    """What is called for one resource or subresource, in order, and the same with their times taken."""
+    """What is called for one resource or subresource, in order, and the same with their times taken.
+
+    Attributes:
+        mutators: each by itself.
+        mutate: calls all of them, those that treat objects of a template alike together.
+        validate: likewise.
+        measured: the same, each called by itself and its time taken.
+    """
 
     mutators: tuple[_Step, ...]
-    validators: tuple[_Step, ...]
+    mutate: tuple[Run, ...]
+    validate: tuple[Run, ...]
     measured: _Steps | None = None
 
 
@@ -121,12 +135,18 @@ class AdmissionChain:
         Raises:
             ApiError: a plugin refuses.
         """
-        steps = self._steps_for(request).mutators
-        run = self._run_watched if self._records_changes and request.object is not None else self._run
-        run(steps, request)
+        steps = self._steps_for(request)
+        self._mutate(steps, request)
         if request.wants_reinvocation and not request.is_reinvocation:
             request.is_reinvocation = True
-            run(steps, request)
+            self._mutate(steps, request)
+
+    def _mutate(self, steps: _Steps, request: AdmissionRequest) -> None:
+        if self._records_changes and request.object is not None:
+            self._run_watched(steps.mutators, request)
+            return
+        for run in steps.mutate:
+            run(request)
 
     def validate(self, request: AdmissionRequest) -> None:
         """Let the plugins refuse.
@@ -134,7 +154,8 @@ class AdmissionChain:
         Raises:
             ApiError: a plugin refuses.
         """
-        self._run(self._steps_for(request).validators, request)
+        for run in self._steps_for(request).validate:
+            run(request)
         steps = request.memory.get(_MEMORY)
         if steps and self._explanations is not None:
             self._explanations.changed(request, steps)
@@ -151,22 +172,34 @@ class AdmissionChain:
         if len(self._compiled) >= _PLACES_MAX:  # names of custom resources come and go
             self._compiled.clear()
         name = "/".join(part for part in place if part)
-        mutators = tuple(step for step in self._mutators if _handles(step.hook, name))
-        validators = tuple(step for step in self._validators if _handles(step.hook, name))
-        steps = self._compiled[place] = _Steps(mutators, validators, self._measured(mutators, validators))
+        mutators = [step for step in self._mutators if _handles(step.hook, name)]
+        validators = [step for step in self._validators if _handles(step.hook, name)]
+        measured = self._measured(mutators, validators) if self._times is not None else None
+        steps = self._compiled[place] = _Steps(tuple(mutators), self._runs(mutators), self._runs(validators), measured)
         return steps
 
-    def _measured(self, mutators: Sequence[_Step], validators: Sequence[_Step]) -> _Steps | None:
-        if self._times is None:
-            return None
+    def _runs(self, steps: Sequence[_Step]) -> tuple[Run, ...]:
+        """Return what calls the hooks in order; those in a row that treat objects of a template alike are one."""
+        runs: list[Run] = []
+        for repeats, row in groupby(steps, key=lambda step: isinstance(_plugin(step.hook), Repeats)):
+            part = tuple(row)
+            run = partial(self._run, part)
+            runs.append(
+                RepeatedSteps([_plugin(step.hook) for step in part], run) if repeats and len(part) >= FEWEST else run
+            )
+        return tuple(runs)
+
+    def _measured(self, mutators: Sequence[_Step], validators: Sequence[_Step]) -> _Steps:
+        """Return steps that measure their call, and that of a plugin which is idle as well."""
         times = self._times
+        assert times is not None  # noqa: S101  only called if there are times
 
         def around(steps: Sequence[_Step], kind: str) -> tuple[_Step, ...]:
-            """Return steps that measure their call, and that of a plugin which is idle as well."""
             calls = times.around([(plugin_of(step.hook), step.unless_idle) for step in steps], kind)
             return tuple(_Step(call, None, step.hook) for call, step in zip(calls, steps, strict=True))
 
-        return _Steps(around(mutators, ADMIT), around(validators, VALIDATE))
+        admit = around(mutators, ADMIT)
+        return _Steps(admit, (partial(self._run, admit),), (partial(self._run, around(validators, VALIDATE)),))
 
     def _run(self, steps: Sequence[_Step], request: AdmissionRequest) -> None:
         hook: Hook | None = None
@@ -218,7 +251,7 @@ class _MayWait:
     __slots__ = ("_hook", "_turns", "_waits_for")
 
     def __init__(self, hook: Hook, turns: Turns) -> None:
-        plugin = getattr(hook, "__self__", None)
+        plugin = _plugin(hook)
         self._hook = hook
         self._turns = turns
         self._waits_for = plugin.waits_for if isinstance(plugin, WaitsAtTimes) else None
@@ -231,14 +264,18 @@ class _MayWait:
 
 
 def _step(hook: Hook, turns: Turns | None) -> _Step:
-    plugin = getattr(hook, "__self__", None)
+    plugin = _plugin(hook)
     call = hook if turns is None or not may_block(hook) else _MayWait(hook, turns)
     return _Step(call, plugin.is_idle if isinstance(plugin, IdleAtTimes) else None, hook)
 
 
+def _plugin(hook: Hook) -> Any:
+    return getattr(hook, "__self__", None)
+
+
 def _handles(hook: Hook, name: str) -> bool:
     """Tell whether a hook's plugin has to do with a resource or subresource; one that does not say so has with all."""
-    handled = getattr(getattr(hook, "__self__", None), "handles", None)
+    handled = getattr(_plugin(hook), "handles", None)
     return handled is None or name in handled
 
 

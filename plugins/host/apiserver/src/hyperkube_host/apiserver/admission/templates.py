@@ -1,0 +1,142 @@
+"""What admission plugins did to the last object of a template is done to the next without asking them.
+
+A ReplicaSet creates pods that differ in nothing but their names, and plugins that say so (`Repeats`) treat them alike.
+So of several such plugins in a row the outcome is kept, by all of the object that they may look at, for as long as the
+informers that they look into stay the same. Refusals are not kept, nor outcomes of which anything else is to be undone,
+told or done again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeAlias
+
+import orjson
+
+from hyperkube.client.informer import Informer
+from hyperkube.hookspecs.admission import AdmissionRequest, Repeats
+from hyperkube.machinery.objects import Object, copy_object
+from hyperkube.machinery.recent import TEMPLATE_MAX, TEMPLATES, Recent
+
+Key: TypeAlias = "tuple[bytes, str, str, bool]"
+"""The object without what is its own, as JSON; namespace; the user's name; whether it is a dry run."""
+
+FEWEST = 3
+"""Plugins in a row for which it pays: fewer cost less than to look at the object as a whole."""
+
+
+class _Outcome(NamedTuple):
+    """What became of an object.
+
+    Attributes:
+        changes: of each informer, as the plugins found it.
+        spec: the members of ``spec`` that were set, as JSON; empty for none.
+        metadata: likewise.
+        annotations: the audit annotations that were set.
+    """
+
+    changes: tuple[int, ...]
+    spec: bytes
+    metadata: bytes
+    annotations: dict[str, str]
+
+
+class RepeatedSteps:
+    """Hooks in a row that treat the objects of a template alike.
+
+    Args:
+        plugins: whose hooks they are.
+        run: calls them all.
+    """
+
+    def __init__(self, plugins: Sequence[Repeats], run: Callable[[AdmissionRequest], None]) -> None:
+        self._plugins = tuple(plugins)
+        self._run = run
+        informers: dict[int, Informer] = {id(each): each for plugin in plugins for each in plugin.decided_by}
+        self._informers = tuple(informers.values())
+        self._outcomes: Recent[Key, _Outcome] = Recent(TEMPLATES)
+
+    def __call__(self, request: AdmissionRequest) -> None:
+        """Do to the request's object what the hooks do.
+
+        Raises:
+            ApiError: one of them refuses.
+        """
+        obj = request.object
+        key = _key(request, obj) if request.operation == "CREATE" and obj is not None else None
+        if obj is None or key is None or request.is_reinvocation:
+            self._run(request)
+            return
+        known = self._outcomes.get(key)
+        if known is not None and known.changes == tuple([each.changes for each in self._informers]):
+            _, spec, metadata, annotations = known
+            if spec:
+                obj.setdefault("spec", {}).update(orjson.loads(spec))
+            if metadata:
+                obj["metadata"].update(orjson.loads(metadata))
+            if annotations:
+                request.annotations |= annotations
+            return
+        self._learn(key, request)
+
+    def _learn(self, key: Key, request: AdmissionRequest) -> None:
+        """Call the hooks, and keep what they do if it is all of what they do."""
+        # Counted before they look, as an informer counts after it has changed: what was found too early is not kept.
+        changes = tuple([each.changes for each in self._informers])
+        before = _apart(request.written())
+        noted, others = dict(request.annotations), _else(request)
+        self._run(request)
+        try:
+            after = _apart(request.written())
+        except TypeError:  # not what JSON can hold: to be refused later
+            return
+        spec, metadata = _set(before.spec, after.spec), _set(before.metadata, after.metadata)
+        if (
+            spec is None
+            or metadata is None
+            or before.rest != after.rest
+            or _else(request) != others
+            or not noted.items() <= request.annotations.items()
+            or not all(plugin.repeats(request) for plugin in self._plugins)
+        ):
+            return
+        annotations = {name: text for name, text in request.annotations.items() if name not in noted}
+        self._outcomes.keep(key, _Outcome(changes, spec, metadata, annotations))
+
+
+def _key(request: AdmissionRequest, obj: Object) -> Key | None:
+    """Return all that the plugins may look at; None if it is too much, or no JSON."""
+    try:
+        own = {**obj["metadata"], "name": "", "uid": "", "creationTimestamp": "", "managedFields": None}
+        text = orjson.dumps({**obj, "metadata": own})
+    except (TypeError, LookupError):
+        return None
+    return (text, request.namespace, request.user.name, request.dry_run) if len(text) <= TEMPLATE_MAX else None
+
+
+class _Apart(NamedTuple):
+    """A copy of an object, taken apart: what plugins may set, and the rest."""
+
+    spec: Object
+    metadata: Object
+    rest: Object
+
+
+def _apart(obj: Object) -> _Apart:
+    rest = copy_object(obj)
+    meta, spec = rest.get("metadata") or {}, rest.pop("spec", {}) if isinstance(rest.get("spec"), dict) else {}
+    return _Apart(spec, {name: meta.pop(name) for name in ("labels", "annotations") if name in meta}, rest)
+
+
+def _set(before: Object, after: Object) -> bytes | None:
+    """Return the members that were set, as JSON, empty for none; None if one was taken away."""
+    if not before.keys() <= after.keys():
+        return None
+    changed = {name: value for name, value in after.items() if name not in before or value != before[name]}
+    return orjson.dumps(changed) if changed else b""
+
+
+def _else(request: AdmissionRequest) -> tuple[object, ...]:
+    """Return what else a hook leaves in a request."""
+    asked = (request.wants_reinvocation, request.name, len(request.on_failure), len(request.warnings))
+    return (*asked, dict(request.memory))

@@ -1,0 +1,219 @@
+import pytest
+from hyperkube_host.apiserver.admission.chain import AdmissionChain
+from hyperkube_host.apiserver.admission.templates import FEWEST
+
+from hyperkube.hookspecs import hookimpl
+from hyperkube.kinds.resources import NODES, PODS
+from hyperkube.machinery.errors import Forbidden
+from hyperkube.machinery.users import UserInfo
+from hyperkube.plugin import Plugin
+from hyperkube.testing.admission_rig import AdmissionRig
+
+
+class Alike(Plugin):
+    """Treats pods of a template alike; counts how often it is asked."""
+
+    may_block = False
+    handles = frozenset({"pods"})
+
+    def __init__(self, context):
+        super().__init__(context)
+        self.asked = 0
+        self.nodes = self.informers.informer(NODES)
+        self.decided_by = (self.nodes,)
+
+    def repeats(self, request):
+        return True
+
+    @hookimpl
+    def admission_mutate(self, request):
+        self.asked += 1
+        self.act(request)
+
+    def act(self, request):
+        request.written()["spec"]["nodes"] = [len(self.nodes)]
+        request.written()["metadata"]["labels"] = {"app": "a", "seen": "yes"}
+        request.annotations["alike/seen"] = "yes"
+
+
+class Aside(Alike):
+    def act(self, request):
+        pass
+
+
+def pod(name="p", **spec):
+    meta = {"name": name, "uid": f"uid of {name}", "labels": {"app": "a"}, "managedFields": [{"manager": name}]}
+    return {"kind": "Pod", "metadata": meta, "spec": {"containers": [], **spec}}
+
+
+class Cluster:
+    """A chain of some plugins that treat pods alike; the first is `shape`."""
+
+    def __init__(self, shape=Alike, between=(), count=FEWEST):
+        self.rig = AdmissionRig(shape)
+        self.first = self.rig.plugin
+        self.rest = [Aside(self.rig.plugin.context) for _ in range(count - 1)]
+        self.chain = AdmissionChain([self.first.admission_mutate, *between, *(p.admission_mutate for p in self.rest)])
+
+    def create(self, obj=None, operation="CREATE", **given):
+        request = self.rig.request(operation, PODS, obj or pod(), **given)
+        self.chain.mutate(request)
+        return request
+
+
+def test_the_next_pod_of_a_template_gets_the_same_unasked():
+    cluster = Cluster()
+
+    first, second = cluster.create(pod("p")), cluster.create(pod("q"))
+
+    assert cluster.first.asked == 1
+    assert second.object == {
+        **first.object,
+        "metadata": {**pod("q")["metadata"], "labels": {"app": "a", "seen": "yes"}},
+    }
+    assert second.annotations == first.annotations == {"alike/seen": "yes"}
+
+
+def test_two_pods_share_nothing_that_could_be_changed():
+    cluster = Cluster()
+    cluster.create()
+
+    first, second = cluster.create(), cluster.create()
+
+    assert first.object["spec"]["nodes"] == second.object["spec"]["nodes"]
+    assert first.object["spec"]["nodes"] is not second.object["spec"]["nodes"]
+
+
+@pytest.mark.parametrize(
+    ("obj", "given"),
+    [
+        pytest.param(pod(hostNetwork=True), {}, id="another spec"),
+        pytest.param({**pod(), "metadata": {"name": "p", "labels": {"app": "b"}}}, {}, id="other labels"),
+        pytest.param(pod(), {"namespace": "other"}, id="another namespace"),
+        pytest.param(pod(), {"user": UserInfo("bob")}, id="another user"),
+        pytest.param(pod(), {"dry_run": True}, id="a dry run"),
+    ],
+)
+def test_what_differs_is_asked(obj, given):
+    cluster = Cluster()
+    cluster.create()
+
+    cluster.create(obj, **given)
+
+    assert cluster.first.asked == 2
+
+
+def test_a_change_of_what_decides_is_seen_at_once():
+    cluster = Cluster()
+    cluster.create()
+
+    cluster.rig.seed(NODES, {"metadata": {"name": "n"}})
+
+    assert cluster.create().object["spec"]["nodes"] == [1]
+
+
+def test_what_is_found_while_it_changes_is_not_kept():
+    class Disturbed(Alike):
+        def act(self, request):
+            super().act(request)
+            if self.asked == 1:
+                cluster.rig.seed(NODES, {"metadata": {"name": "n"}})
+
+    cluster = Cluster(Disturbed)
+    cluster.create()
+
+    assert cluster.create().object["spec"]["nodes"] == [1]
+
+
+def test_updates_are_asked():
+    cluster = Cluster()
+
+    for _ in range(2):
+        cluster.create(pod(), "UPDATE", old=pod())
+
+    assert cluster.first.asked == 2
+
+
+def test_a_plugin_that_has_not_said_so_is_asked_in_its_place():
+    seen = []
+
+    def between(request):
+        seen.append(dict(request.object["metadata"]["labels"]))
+
+    cluster = Cluster(between=[between], count=2 * FEWEST)
+    for _ in range(2):
+        cluster.create()
+
+    assert seen == [{"app": "a", "seen": "yes"}] * 2
+    assert [plugin.asked for plugin in cluster.rest] == [1] * len(cluster.rest)
+
+
+def test_few_plugins_are_asked():
+    cluster = Cluster(count=FEWEST - 1)
+
+    for _ in range(2):
+        cluster.create()
+
+    assert cluster.first.asked == 2
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        pytest.param(lambda request: request.warnings.append("beware"), id="warns"),
+        pytest.param(lambda request: request.on_failure.append(lambda: None), id="charges"),
+        pytest.param(lambda request: request.memory.update(mine=1), id="keeps something"),
+        pytest.param(lambda request: setattr(request, "wants_reinvocation", True), id="wants another round"),
+        pytest.param(lambda request: request.object["spec"].pop("containers"), id="takes away"),
+        pytest.param(lambda request: request.object.update(status={}), id="sets what is not of the template"),
+        pytest.param(lambda request: request.object["metadata"].update(finalizers=["f"]), id="sets other metadata"),
+    ],
+)
+def test_more_than_a_change_of_the_template_is_not_kept(act):
+    class Acts(Alike):
+        def act(self, request):
+            act(request)
+
+    cluster = Cluster(Acts)
+    cluster.create()
+    before = cluster.first.asked
+
+    cluster.create()
+
+    assert cluster.first.asked > before
+
+
+def test_a_refusal_is_not_kept_and_names_its_pod():
+    class Refuses(Alike):
+        def act(self, request):
+            raise Forbidden("no")
+
+    cluster = Cluster(Refuses)
+
+    for name in ("p", "q"):
+        with pytest.raises(Forbidden, match=f'pods "{name}" is forbidden: no'):
+            cluster.create(pod(name))
+
+    assert cluster.first.asked == 2
+
+
+def test_what_is_no_json_is_asked():
+    cluster = Cluster()
+
+    for _ in range(2):
+        cluster.create(object={**pod(), "spec": {"containers": [], "number": 2**70}})
+
+    assert cluster.first.asked == 2
+
+
+def test_a_plugin_that_cannot_promise_it_is_asked():
+    class Hesitates(Alike):
+        def repeats(self, request):
+            return False
+
+    cluster = Cluster(Hesitates)
+
+    for _ in range(2):
+        cluster.create()
+
+    assert cluster.first.asked == 2
