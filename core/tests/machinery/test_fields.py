@@ -1,6 +1,6 @@
 import pytest
 
-from hyperkube.machinery.fields import FieldSelectorError, escape_value, parse_field_selector
+from hyperkube.machinery.fields import FieldSelectorError, MemberText, escape_value, parse_field_selector, texts_of
 
 
 def test_terms_must_all_hold():
@@ -44,3 +44,31 @@ def test_fields_can_be_renamed():
     changed = parse_field_selector("a!=1").transform(lambda field, value: (f"x.{field}", value + value))
 
     assert str(changed) == "x.a!=11"
+
+
+MEMBERS = pytest.mark.parametrize(
+    ("obj", "path", "text"),
+    [
+        ({"a": {"b": True}}, "a.b", "true"),
+        ({"a": {"b": False}}, "a.b", "false"),
+        ({}, "a.b", ""),
+        ({"a": 3}, "a", "3"),
+        ({"a": {"b": 0}}, "a.b", "0"),
+        ({"a": {"b": None}}, "a.b", ""),
+        ({"a": "x"}, "a.b", ""),
+        ({"a": None}, "a.b", ""),
+        ({"a": {"b": {"c": "x"}}}, "a.b.c", "x"),
+    ],
+)
+
+
+@MEMBERS
+def test_a_field_selector_reads_text(obj, path, text):
+    assert MemberText(path)(obj) == text
+
+
+@MEMBERS
+def test_all_fields_read_at_once_are_what_each_reads(obj, path, text):
+    readers = {"x": MemberText(path), "y": MemberText(path, "none"), "z": lambda obj: str(len(obj))}
+
+    assert texts_of(readers)(obj) == {"x": text, "y": text or "none", "z": str(len(obj))}

@@ -8,7 +8,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
-from hyperkube_api.meta.specs import Version, fields, value_at
+from hyperkube_api.meta.specs import Version, fields
 
 from hyperkube.hookspecs.api import ResourceSpec
 from hyperkube.machinery.schema import resolve
@@ -136,14 +136,6 @@ def test_a_version_may_be_stored_as_another_with_the_same_members():
     assert written == {"apiVersion": V1.kind("Thing").api_version, "spec": 1}
     assert spec.from_storage(written)["apiVersion"] == "example.com/v1alpha1"
     assert "to_storage" not in V1.stored_as(V1, "Thing")
-
-
-@pytest.mark.parametrize(
-    ("obj", "path", "text"),
-    [({"a": {"b": True}}, "a.b", "true"), ({}, "a.b", ""), ({"a": 3}, "a", "3"), ({"a": "x"}, "a.b", "")],
-)
-def test_a_field_selector_reads_text(obj, path, text):
-    assert value_at(obj, path) == text
 
 
 def test_an_absent_flag_counts_as_false():

@@ -16,7 +16,7 @@ INDEXES = {"spec.nodeName": by_field("spec.nodeName"), "owner": by_owner}
 
 
 def fields(obj):
-    return [("spec.nodeName", obj.get("spec", {}).get("nodeName", ""))]
+    return {"spec.nodeName": obj.get("spec", {}).get("nodeName", "")}
 
 
 class RemoteStore:

@@ -19,6 +19,7 @@ from hyperkube.hookspecs.api import (
 )
 from hyperkube.hookspecs.api_services import ApiServices
 from hyperkube.machinery.dataclass import dataclass
+from hyperkube.machinery.fields import MemberText
 from hyperkube.machinery.groups import GroupVersionKind, GroupVersionResource
 from hyperkube.machinery.objects import Object
 
@@ -123,29 +124,6 @@ def connect(name: str, kind: GroupVersionKind, verbs: tuple[str, ...]) -> Subres
     return Subresource(name=name, kind=kind, verbs=verbs, connect=True)
 
 
-def value_at(obj: Object, path: str) -> str:
-    """Return the text of the member at a dotted path, as field selectors compare it; empty when absent."""
-    value: object = obj
-    for part in path.split("."):
-        if not isinstance(value, dict):
-            return ""
-        value = value.get(part)
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value)
-
-
-def _reader(path: str) -> Callable[[Object], str]:
-    return lambda obj: value_at(obj, path)
-
-
 def fields(*paths: str, flags: tuple[str, ...] = ()) -> dict[str, Callable[[Object], str]]:
     """Return field selectors by path; `flags` are booleans that count as ``false`` when absent."""
-    readers = {path: _reader(path) for path in paths}
-    return readers | {path: _flag_reader(path) for path in flags}
-
-
-def _flag_reader(path: str) -> Callable[[Object], str]:
-    return lambda obj: value_at(obj, path) or "false"
+    return {path: MemberText(path) for path in paths} | {path: MemberText(path, "false") for path in flags}

@@ -7,7 +7,7 @@ revision of the write is spliced into the bytes when they enter the cache.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from sys import intern
 from typing import Any, TypeAlias
 
@@ -112,7 +112,7 @@ def _type_first(obj: dict[str, Any]) -> dict[str, Any]:
 
 
 def read_object(
-    fields: Callable[[dict[str, Any]], Iterable[tuple[str, str]]] | None = None,
+    fields: Callable[[dict[str, Any]], Mapping[str, str]] | None = None,
     parsed: Callable[[bytes], dict[str, Any] | None] = lambda _value: None,
 ) -> Transform:
     """Return the `Transform` for plain JSON objects.
@@ -120,7 +120,7 @@ def read_object(
     ``metadata.name`` and ``metadata.namespace`` are always there for selectors through the object's own attributes.
 
     Args:
-        fields: names what field selectors and indexes may use.
+        fields: returns what field selectors and indexes may use.
         parsed: returns the object of a value where it is known already, or None.
     """
 
@@ -136,7 +136,7 @@ def read_object(
                 name=meta["name"],
                 uid=meta.get("uid", ""),
                 labels={name: intern(text) for name, text in (meta.get("labels") or {}).items()},
-                fields={name: intern(text) for name, text in fields(obj)} if fields else None,
+                fields=fields(obj) if fields else None,
                 owners=tuple(owner["uid"] for owner in meta.get("ownerReferences") or ()),
             )
         except (ValueError, TypeError, KeyError, AttributeError) as error:

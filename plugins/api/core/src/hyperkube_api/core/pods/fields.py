@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from hyperkube_api.meta.specs import fields
 
+from hyperkube.machinery.fields import MemberText
 from hyperkube.machinery.objects import Object
 
 
@@ -24,14 +25,10 @@ def pod_fields() -> dict[str, Callable[[Object], str]]:
             "status.nominatedNodeName",
             flags=("spec.hostNetwork",),
         ),
-        "spec.host": _node_name,
+        "spec.host": MemberText("spec.nodeName"),
         "status.podIP": _pod_ip,
         "status.podIPs": _pod_ip,
     }
-
-
-def _node_name(pod: Object) -> str:
-    return str((pod.get("spec") or {}).get("nodeName") or "")
 
 
 def _pod_ip(pod: Object) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, reduce
 from operator import or_
 from typing import Any, Protocol, Self, TypeAlias
@@ -20,6 +20,7 @@ from hyperkube_lib.watch_cache.resource_cache import ResourceCache
 from hyperkube_lib.watch_cache.watch_cache import StoreCache
 
 from hyperkube.hookspecs.api import ResourceSpec, Subresource
+from hyperkube.machinery.fields import texts_of
 from hyperkube.machinery.groups import GroupResource, GroupVersionKind
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.schema import CompiledSchema, TypeInfo, compile_schema
@@ -149,9 +150,7 @@ class ResourceStorage:
         return self._cache
 
     def _transform(self) -> Transform:
-        readers: Mapping[str, Any] = dict(self._fields)
-        fields = (lambda obj: [(path, of(obj)) for path, of in readers.items()]) if readers else None
-        read = read_object(fields, self._object_of)
+        read = read_object(texts_of(self._fields) if self._fields else None, self._object_of)
         if self._custom is not None and self._custom.reshapes:
             return self._of_custom(self._custom, read)
         written, blanks = self._written, self.blanks
