@@ -1,6 +1,6 @@
 import threading
 
-from hyperkube.machinery.recent import Recent
+from hyperkube.machinery.recent import Recent, Recurring
 
 
 def test_what_was_kept_is_found():
@@ -34,3 +34,10 @@ def test_many_may_keep_at_once():
         thread.join(30)
 
     assert sum(recent.get(number) is not None for number in range(6000)) == 10
+
+
+def test_what_comes_again_is_told_from_what_came_once():
+    recurring = Recurring(2)
+
+    assert [recurring.recurs("a"), recurring.recurs("b"), recurring.recurs("a")] == [False, False, True]
+    assert recurring.get("a") is None

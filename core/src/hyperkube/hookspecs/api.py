@@ -116,6 +116,15 @@ class Strategy:
         """Return what is wrong with a new object (metadata was already checked)."""
         return []
 
+    def repeats(self, obj: Object) -> bool:
+        """Tell whether `default`, `prepare_create` and `validate` treat all new objects of one template alike.
+
+        Then what became of one is taken for the next, such as the pods of a ReplicaSet. Of the object they look at all
+        but name, uid, time of creation and managed fields; of the call at nothing but what stays while the server runs;
+        and they change nothing but `obj`, in which metadata stays as it is.
+        """
+        return False
+
     def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Return what is wrong with an update; the default applies the rules for new objects."""
         return self.validate(call, obj)

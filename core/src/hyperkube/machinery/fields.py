@@ -177,7 +177,7 @@ class _Members:
         if value.__class__ is not dict:
             texts.update(zip(self.fields, self.absent, strict=True))
             return
-        get = value.get  # type: ignore[attr-defined]  # of a dict
+        get = value.get
         try:  # all in C, as long as there is nothing but texts
             texts.update(zip(self.fields, map(intern, map(get, self.members, self.absent)), strict=True))
         except TypeError:

@@ -33,3 +33,19 @@ class Recent(Generic[Key, Value]):
                 del self._entries[next(iter(self._entries))]
             self._entries[key] = value
         return value
+
+
+class Recurring(Recent[Key, Value]):
+    """A map for what is worth keeping only if it comes again: what came once leaves nothing but its hash."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__(size)
+        self._seen: Recent[int, bool] = Recent(4 * size)
+
+    def recurs(self, key: Key) -> bool:
+        """Tell whether a key came before, as far as is remembered; of others with the same hash it may be said, too."""
+        mark = hash(key)
+        if self._seen.get(mark):
+            return True
+        self._seen.keep(mark, True)
+        return False

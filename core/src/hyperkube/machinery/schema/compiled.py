@@ -78,10 +78,13 @@ class CompiledSchema:
         Raises:
             DecodeError: a value has the wrong type.
         """
-        given = obj["metadata"]
-        obj["metadata"] = {name: given[name] for name in sorted(given, key=self._metadata_places.__getitem__)}
+        obj["metadata"] = self.metadata_in_order(obj["metadata"])
         canonical: Object = self._around_metadata(obj, [])
         return canonical
+
+    def metadata_in_order(self, meta: Object) -> Object:
+        """Return metadata, each member of which is canonical, in the order of its schema."""
+        return {name: meta[name] for name in sorted(meta, key=self._metadata_places.__getitem__)}
 
     @cached_property
     def _metadata_places(self) -> dict[str, int]:

@@ -126,4 +126,5 @@ def connect(name: str, kind: GroupVersionKind, verbs: tuple[str, ...]) -> Subres
 
 def fields(*paths: str, flags: tuple[str, ...] = ()) -> dict[str, Callable[[Object], str]]:
     """Return field selectors by path; `flags` are booleans that count as ``false`` when absent."""
-    return {path: MemberText(path) for path in paths} | {path: MemberText(path, "false") for path in flags}
+    readers: dict[str, Callable[[Object], str]] = {path: MemberText(path) for path in paths}
+    return readers | {path: MemberText(path, "false") for path in flags}

@@ -84,6 +84,12 @@ class PodStrategy(StatusStrategy):
 
         return validate_pod(obj, privileged=_privileged(call))
 
+    def repeats(self, obj: Object) -> bool:
+        """Tell whether no time is written, and whether the pod's name does not matter to what is right."""
+        from hyperkube_api.core.pods.validation.pod import name_matters
+
+        return not obj["spec"].get("schedulingGates") and not name_matters(obj["spec"])
+
     def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check that only what may change did."""
         from hyperkube_api.core.pods.validation.updates import validate_pod_update

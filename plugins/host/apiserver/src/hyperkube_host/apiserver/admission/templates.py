@@ -2,7 +2,8 @@
 
 A ReplicaSet creates pods that differ in nothing but their names, and plugins that say so (`Repeats`) treat them alike.
 So of several such plugins in a row the outcome is kept, by all of the object that they may look at, for as long as the
-informers that they look into stay the same. Refusals are not kept, nor outcomes of which anything else is to be undone,
+informers that they look into stay the same. An object of its own kind leaves nothing: outcomes are kept from the second
+on. Refusals are not kept, nor outcomes of which anything else is to be undone,
 told or done again.
 """
 
@@ -12,14 +13,15 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
 import orjson
+from hyperkube_host.apiserver.resources.template_text import template_text
 
 from hyperkube.client.informer import Informer
 from hyperkube.hookspecs.admission import AdmissionRequest, Repeats
 from hyperkube.machinery.objects import Object, copy_object
-from hyperkube.machinery.recent import TEMPLATE_MAX, TEMPLATES, Recent
+from hyperkube.machinery.recent import TEMPLATES, Recurring
 
 Key: TypeAlias = "tuple[bytes, str, str, bool]"
-"""The object without what is its own, as JSON; namespace; the user's name; whether it is a dry run."""
+"""The text of the template (see `template_text`); namespace; the user's name; whether it is a dry run."""
 
 FEWEST = 3
 """Plugins in a row for which it pays: fewer cost less than to look at the object as a whole."""
@@ -54,7 +56,7 @@ class RepeatedSteps:
         self._run = run
         informers: dict[int, Informer] = {id(each): each for plugin in plugins for each in plugin.decided_by}
         self._informers = tuple(informers.values())
-        self._outcomes: Recent[Key, _Outcome] = Recent(TEMPLATES)
+        self._outcomes: Recurring[Key, _Outcome] = Recurring(TEMPLATES)
 
     def __call__(self, request: AdmissionRequest) -> None:
         """Do to the request's object what the hooks do.
@@ -63,10 +65,11 @@ class RepeatedSteps:
             ApiError: one of them refuses.
         """
         obj = request.object
-        key = _key(request, obj) if request.operation == "CREATE" and obj is not None else None
-        if obj is None or key is None or request.is_reinvocation:
+        text = template_text(obj) if request.operation == "CREATE" and obj is not None else None
+        if obj is None or text is None or request.is_reinvocation:
             self._run(request)
             return
+        key = (text, request.namespace, request.user.name, request.dry_run)
         known = self._outcomes.get(key)
         if known is not None and known.changes == tuple([each.changes for each in self._informers]):
             _, spec, metadata, annotations = known
@@ -77,7 +80,10 @@ class RepeatedSteps:
             if annotations:
                 request.annotations |= annotations
             return
-        self._learn(key, request)
+        if self._outcomes.recurs(key):
+            self._learn(key, request)
+        else:
+            self._run(request)
 
     def _learn(self, key: Key, request: AdmissionRequest) -> None:
         """Call the hooks, and keep what they do if it is all of what they do."""
@@ -102,16 +108,6 @@ class RepeatedSteps:
             return
         annotations = {name: text for name, text in request.annotations.items() if name not in noted}
         self._outcomes.keep(key, _Outcome(changes, spec, metadata, annotations))
-
-
-def _key(request: AdmissionRequest, obj: Object) -> Key | None:
-    """Return all that the plugins may look at; None if it is too much, or no JSON."""
-    try:
-        own = {**obj["metadata"], "name": "", "uid": "", "creationTimestamp": "", "managedFields": None}
-        text = orjson.dumps({**obj, "metadata": own})
-    except (TypeError, LookupError):
-        return None
-    return (text, request.namespace, request.user.name, request.dry_run) if len(text) <= TEMPLATE_MAX else None
 
 
 class _Apart(NamedTuple):

@@ -19,10 +19,11 @@ from hyperkube_lib.watch_cache.object_table import IndexFunction, by_field, by_o
 from hyperkube_lib.watch_cache.resource_cache import ResourceCache
 from hyperkube_lib.watch_cache.watch_cache import StoreCache
 
-from hyperkube.hookspecs.api import ResourceSpec, Subresource
+from hyperkube.hookspecs.api import ResourceSpec, Strategy, Subresource
 from hyperkube.machinery.fields import texts_of
 from hyperkube.machinery.groups import GroupResource, GroupVersionKind
 from hyperkube.machinery.objects import Object
+from hyperkube.machinery.recent import TEMPLATES, Recurring
 from hyperkube.machinery.schema import CompiledSchema, TypeInfo, compile_schema
 from hyperkube.machinery.schema.blanks import Blanks
 from hyperkube.storage.subscriptions import Subscribable
@@ -243,6 +244,10 @@ class ServedResource:
         self.is_stored = is_stored(spec)
         self.waits = spec.from_storage_all is not None
         self.field_scopes: dict[str, FieldScope] = {}
+        self.repeats = type(self.strategy).repeats is not Strategy.repeats
+        """Whether the strategy treats any objects of one template alike."""
+        self.prepared: Recurring[bytes, bytes] = Recurring(TEMPLATES)
+        """What became of the objects of a template: valid and canonical, as JSON without metadata."""
 
     def __repr__(self) -> str:
         return f"<ServedResource {self.group_resource} {self.spec.resource.version}>"
@@ -299,6 +304,11 @@ class ServedResource:
             own = {name: value for name, value in own.items() if not canonical.get(name)}
         canonical |= own
         return canonical
+
+    def metadata_in_order(self, meta: Object) -> Object:
+        """Return metadata of which each member is canonical in its canonical form."""
+        codec = self.codec
+        return codec.metadata_in_order(meta) if isinstance(codec, CompiledSchema) else meta
 
     def canonical_change(self, new: Object, old: Object, known: KnownMetadata | None = None) -> Object:
         """Return a changed object in its canonical form, sharing with the canonical `old` what stayed as it was."""

@@ -6,10 +6,13 @@ Source of the order: kubernetes apiserver ``pkg/endpoints/handlers/create.go``,
 
 from __future__ import annotations
 
+import orjson
 from hyperkube_host.apiserver.admission.chain import undo
 from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
 from hyperkube_host.apiserver.request.results import ObjectResult
 from hyperkube_host.apiserver.resources.known_metadata import KnownMetadata
+from hyperkube_host.apiserver.resources.served import ServedResource
+from hyperkube_host.apiserver.resources.template_text import metadata_text, template_text
 from hyperkube_host.apiserver.rest import metadata, stored
 from hyperkube_host.apiserver.rest.emptied import as_written
 from hyperkube_host.apiserver.rest.options import create_options
@@ -109,9 +112,7 @@ def _attempt(
         services.admission.mutate(admission)
     try:
         place(admission.written(), target)
-        served.default(obj)
-        obj = prepare(services, target, call, admission.written(), known)
-        _refuse_invalid(services, request, target, obj, call)
+        obj = _prepared(services, request, target, call, admission.written(), known)
         admission.object, admission.name = obj, obj["metadata"]["name"]
         if admit:
             services.admission.validate(admission)
@@ -121,11 +122,59 @@ def _attempt(
         raise
 
 
+def _prepared(
+    services: Services, request: ApiRequest, target: Target, call: Call, obj: Object, known: KnownMetadata
+) -> Object:
+    """Return the object as it is to be stored, and check it; what is known of the last one of its template is taken.
+
+    Raises:
+        Invalid: it is wrong.
+    """
+    served = target.served
+    text = template_text(obj) if served.repeats and known.holds(obj["metadata"]) else None
+    common = served.prepared.get(text) if text is not None else None
+    if common is not None:
+        _set_metadata(services, target, call, obj["metadata"])
+        made: Object = orjson.loads(common)
+        made["metadata"] = served.metadata_in_order(obj["metadata"])
+        _refuse_invalid(services, request, target, made, call, is_checked=True)
+        return made
+    before, warned = metadata_text(obj["metadata"]) if text is not None else b"", len(call.warnings)
+    served.default(obj)
+    obj = prepare(services, target, call, obj, known)
+    is_silent = len(call.warnings) == warned
+    _refuse_invalid(services, request, target, obj, call)
+    if text is not None and is_silent and metadata_text(obj["metadata"]) == before:
+        _keep(served, text, obj)
+    return obj
+
+
+def _keep(served: ServedResource, text: bytes, obj: Object) -> None:
+    """Keep what became of an object for the others of its template, if they come and are treated alike."""
+    if served.prepared.recurs(text) and served.strategy.repeats(obj):
+        served.prepared.keep(text, orjson.dumps({**obj, "metadata": None}))
+
+
 def prepare(services: Services, target: Target, call: Call, obj: Object, known: KnownMetadata | None = None) -> Object:
     """Return the object, canonical, with everything that the server sets; `known` is its metadata before admission."""
     served, strategy = target.served, target.served.strategy
     meta = obj["metadata"]
     is_known = known is not None and known.holds(meta)
+    _set_metadata(services, target, call, meta)
+    if strategy.status_subresource and not strategy.keeps_status_on_create:
+        obj.pop("status", None)
+    known = KnownMetadata(meta) if is_known else None
+    strategy.prepare_create(call, obj)
+    return served.canonical(obj, known)
+
+
+def _set_metadata(services: Services, target: Target, call: Call, meta: Object) -> None:
+    """Set what the server gives every new object.
+
+    Raises:
+        ApiError: the client has set a resourceVersion.
+    """
+    strategy = target.served.strategy
     if meta.get("resourceVersion") and not call.dry_run:
         raise ApiError("resourceVersion should not be set on objects to be created")
     for member in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"):
@@ -138,21 +187,20 @@ def prepare(services: Services, target: Target, call: Call, obj: Object, known: 
         meta["name"] = named = meta["generateName"]
         if strategy.generates_names:
             meta["name"] = generate_name(services.random, named)
-    if strategy.status_subresource and not strategy.keeps_status_on_create:
-        obj.pop("status", None)
-    known = KnownMetadata(meta) if is_known else None
-    strategy.prepare_create(call, obj)
-    return served.canonical(obj, known)
 
 
-def _refuse_invalid(services: Services, request: ApiRequest, target: Target, obj: Object, call: Call) -> None:
+def _refuse_invalid(
+    services: Services, request: ApiRequest, target: Target, obj: Object, call: Call, *, is_checked: bool = False
+) -> None:
+    """Refuse a wrong object, of which all but the metadata may be checked already; tell what is unwise."""
     served, strategy = target.served, target.served.strategy
 
     def check(new: Object) -> list[FieldError]:
         errors = metadata.validate_create(new, namespaced=served.spec.namespaced, strategy=strategy)
         return errors + strategy.validate(call, new)
 
-    errors = check(obj)
+    errors = [] if is_checked else strategy.validate(call, obj)
+    errors = metadata.validate_create(obj, namespaced=served.spec.namespaced, strategy=strategy) + errors
     if errors:
         errors = as_written(errors, obj, lambda: services.decoder.written(request, served.kind, served.codec), check)
         kind = metadata.internal_kind(served.kind.group_kind, strategy)

@@ -46,10 +46,14 @@ def validate_body(pod: Object, *, privileged: bool = True) -> list[FieldError]:
     return errors + _validate_spec(pod, spec, privileged=privileged)
 
 
+def name_matters(spec: Object) -> bool:
+    """Tell whether what is right in a specification depends on the name and the annotations of the pod, too."""
+    return "resourceClaims" in spec or any("ephemeral" in volume for volume in spec.get("volumes") or ())
+
+
 def _validate_spec_once(pod: Object, spec: Object, *, privileged: bool) -> list[FieldError]:
     """Check a specification; that of the pods of one template is checked once."""
-    if "resourceClaims" in spec or any("ephemeral" in volume for volume in spec.get("volumes") or ()):
-        # What is right depends on the name and the annotations of the pod, too.
+    if name_matters(spec):
         return _validate_spec(pod, spec, privileged=privileged)
     key = (privileged, orjson.dumps(spec))
     if _valid_specs.get(key):

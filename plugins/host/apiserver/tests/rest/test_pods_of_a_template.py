@@ -1,0 +1,190 @@
+"""What became of the pods of a template is taken for the next: it has to be the same."""
+
+from itertools import count
+
+import orjson
+import pytest
+from hyperkube_host.apiserver.server import ApiServer
+from hyperkube_lib.serving.exchange import HttpRequest
+
+from hyperkube.kinds.resources import PODS
+from hyperkube.machinery.users import LOOPBACK
+from hyperkube.storage.memory import MemoryStore
+
+pytest.importorskip("hyperkube_api.core", reason="needs the core API group")
+
+BASE = "/api/v1/namespaces/default/pods"
+ROUNDS = 4
+"""Two pods are made the long way: the first may be of its own kind, of the second it is kept what became of it."""
+
+_numbers = count(1)
+
+
+@pytest.fixture(scope="module")
+def server():
+    server = ApiServer(
+        options={"admission-control": ["AlwaysAdmit"], "authorization-mode": ["AlwaysAllow"]}, store=MemoryStore()
+    )
+    server.start()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def made(server, monkeypatch):
+    """Return the list of pods that were made the long way."""
+    strategy = server.registry.get(PODS).strategy
+    pods, prepare = [], strategy.prepare_create
+
+    def prepare_create(call, obj):
+        pods.append(obj["metadata"]["name"])
+        prepare(call, obj)
+
+    monkeypatch.setattr(strategy, "prepare_create", prepare_create)
+    return pods
+
+
+def post(server, pod, query=""):
+    headers = {"content-type": "application/json"}
+    body = orjson.dumps(pod)
+    answer = server.handler.handle(
+        HttpRequest(method="POST", path=BASE, query_string=query, headers=headers, body=body, user=LOOPBACK)
+    )
+    return answer, orjson.loads(answer.body)
+
+
+def pod(name="", labels=None, annotations=None, *, meta=None, status=None, **spec):
+    own = {"name": name or f"p{next(_numbers)}", **(meta or {})}
+    containers = [{"name": "c", "image": "i", "ports": [{"containerPort": 80}]}]
+    obj = {"metadata": {**own, "labels": labels or {}, "annotations": annotations or {}}}
+    return {**obj, "spec": {"containers": containers, **spec}, **({"status": status} if status else {})}
+
+
+def common(obj):
+    """Return what the pods of a template should have in common, in the order in which it is answered."""
+    own = dict.fromkeys(("name", "uid", "creationTimestamp", "resourceVersion"))
+    fields = [{**entry, "time": None} for entry in obj["metadata"]["managedFields"]]
+    return orjson.dumps({**obj, "metadata": {**obj["metadata"], **own, "managedFields": fields}})
+
+
+SPREAD = {"maxSkew": 1, "topologyKey": "z", "whenUnsatisfiable": "DoNotSchedule", "labelSelector": {"matchLabels": {}}}
+AFFINITY = {"topologyKey": "z", "labelSelector": {"matchLabels": {"a": "b"}}, "matchLabelKeys": ["app"]}
+LIMITS = {"resources": {"limits": {"cpu": "1", "memory": "1Gi"}}}
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        pytest.param({}, id="plain"),
+        pytest.param({"labels": {"b": "1", "a": "2"}, "annotations": {"x": "y"}}, id="labels and annotations"),
+        pytest.param({"containers": [{"name": "c", "image": "i", **LIMITS}]}, id="guaranteed"),
+        pytest.param({"hostNetwork": True, "terminationGracePeriodSeconds": -5}, id="changed by the strategy"),
+        pytest.param({"status": {"phase": "Running"}}, id="with a status"),
+        pytest.param({"meta": {"deletionGracePeriodSeconds": 5, "finalizers": ["a/b"]}}, id="with more metadata"),
+        pytest.param({"topologySpreadConstraints": [SPREAD], "labels": {"app": "a"}}, id="spread"),
+        pytest.param(
+            {
+                "labels": {"app": "a"},
+                "affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [AFFINITY]}},
+            },
+            id="label keys become selectors",
+        ),
+        pytest.param(
+            {"volumes": [{"name": "v", "projected": {"sources": [{"secret": {"name": "s"}}]}}]}, id="projected sources"
+        ),
+    ],
+)
+def test_each_pod_of_a_template_is_the_same(server, made, template):
+    answers = [post(server, pod(**template)) for _ in range(ROUNDS)]
+
+    assert [answer.status for answer, _ in answers] == [201] * ROUNDS
+    assert len({common(obj) for _, obj in answers}) == 1
+    assert len({obj["metadata"]["uid"] for _, obj in answers}) == ROUNDS
+    assert len(made) <= ROUNDS
+
+
+def test_the_third_pod_of_a_template_is_not_made_anew(server, made):
+    for _ in range(ROUNDS):
+        post(server, pod(hostname="third"))
+
+    assert len(made) == 2
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        pytest.param({"schedulingGates": [{"name": "a.b/c"}]}, id="a time in its status"),
+        pytest.param(
+            {
+                "volumes": [
+                    {
+                        "name": "v",
+                        "ephemeral": {
+                            "volumeClaimTemplate": {
+                                "spec": {
+                                    "accessModes": ["ReadWriteOnce"],
+                                    "resources": {"requests": {"storage": "1Gi"}},
+                                }
+                            }
+                        },
+                    }
+                ]
+            },
+            id="a claim named after it",
+        ),
+    ],
+)
+def test_a_pod_that_depends_on_time_or_name_is_made_anew(server, made, spec):
+    answers = [post(server, pod(**spec)) for _ in range(ROUNDS)]
+
+    assert [answer.status for answer, _ in answers] == [201] * ROUNDS
+    assert len(made) == ROUNDS
+
+
+def test_names_are_generated_for_the_pods_of_a_template(server):
+    given = pod(meta={"name": "", "generateName": "web-"})
+
+    answers = [post(server, given)[1] for _ in range(ROUNDS)]
+
+    assert len({obj["metadata"]["name"] for obj in answers}) == ROUNDS
+    assert len({common(obj) for obj in answers}) == 1
+
+
+def test_a_wrong_name_is_refused_for_a_known_template(server):
+    for _ in range(ROUNDS):
+        post(server, pod(subdomain="known"))
+
+    answer, status = post(server, pod("Wrong_Name", subdomain="known"))
+
+    assert answer.status == 422
+    assert [cause["field"] for cause in status["details"]["causes"]] == ["metadata.name"]
+
+
+def test_a_wrong_template_is_refused_each_time(server):
+    answers = [post(server, pod(restartPolicy="Sometimes"))[0].status for _ in range(ROUNDS)]
+
+    assert answers == [422] * ROUNDS
+
+
+def test_what_is_unwise_is_told_each_time(server):
+    env = [{"name": "A", "value": "1"}, {"name": "A", "value": "2"}]
+
+    warned = [
+        [value for name, value in post(server, pod(containers=[{"name": "c", "image": "i", "env": env}]))[0].headers
+         if name == "Warning"]
+        for _ in range(ROUNDS)
+    ]  # fmt: skip
+
+    assert warned[0]
+    assert warned == [warned[0]] * ROUNDS
+
+
+def test_a_dry_run_leaves_nothing_but_its_answer(server):
+    for _ in range(ROUNDS):
+        post(server, pod(subdomain="dry"))
+
+    answer, _ = post(server, pod("never", subdomain="dry"), query="dryRun=All")
+
+    assert answer.status == 201
+    path = f"{BASE}/never"
+    assert server.handler.handle(HttpRequest(method="GET", path=path, headers={}, user=LOOPBACK)).status == 404
