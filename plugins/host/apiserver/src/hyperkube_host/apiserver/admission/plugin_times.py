@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
 
 NAME = "apiserver_admission_controller_admission_duration_seconds"
-SAMPLED = 0.1
+SAMPLED = 1 / 32
+"""The share of requests that is measured: a pod whose template is known costs four times as much when it is."""
 ADMIT, VALIDATE = "admit", "validate"
 _BUCKETS = (0.005, 0.025, 0.1, 0.5, 1.0, 2.5)
 
@@ -39,7 +40,7 @@ class PluginTimes:
         self._lock = threading.Lock()
         self.monotonic = monotonic or SystemClock().monotonic
         labels = ("name", "operation", "rejected", "type")
-        self._times = Histogram(NAME, "Time of an admission plugin, of every tenth request.", _BUCKETS, labels)
+        self._times = Histogram(NAME, "Time of an admission plugin, of one request in 32.", _BUCKETS, labels)
 
     def is_measured(self) -> bool:
         """Tell whether the next call of the chain is one of those that are measured."""

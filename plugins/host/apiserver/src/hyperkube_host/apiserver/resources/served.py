@@ -315,6 +315,8 @@ class ServedResource:
         same = {name for name, value in new.items() if name in old and value == old[name]} - {"metadata"}
         if self.custom or new.keys() != old.keys() or not same:  # of numbers in custom objects 1 == 1.0
             return self.canonical(new, known)
+        if known is not None and len(same) == len(new) - 1 and known.holds(new["metadata"]):
+            return {**old, "metadata": self.metadata_in_order(new["metadata"])}
         changed = self.canonical({name: value for name, value in new.items() if name not in same}, known)
         if not new.keys() <= changed.keys() | same:  # something became empty and is left out
             return self.canonical(new, known)

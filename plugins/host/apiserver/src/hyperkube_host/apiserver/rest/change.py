@@ -30,6 +30,8 @@ from hyperkube.machinery.objects import Object, copy_object
 from hyperkube.storage.store import Compare, Delete, Put
 
 _ATTEMPTS = 50
+_NEVER_COUNTED = frozenset({"metadata", "kind", "apiVersion"})
+_MISSING = object()
 
 Produce = Callable[[Object], Object]
 """Gets a copy of the current object and returns the new one, in canonical form and defaulted by its schema."""
@@ -191,15 +193,20 @@ def _prepare(target: Target, call: Call, new: Object, old: Object, known: KnownM
         _strategy(target).prepare_update(call, new, old)
     prepared = served.canonical_change(new, old, known)
     is_status = target.sub is not None and target.sub.name == "status"
-    if strategy.generation and not is_status and _counts(strategy, prepared) != _counts(strategy, old):
+    if strategy.generation and not is_status and _counts(strategy, prepared, old):
         prepared["metadata"]["generation"] = (old["metadata"].get("generation") or 0) + 1
     return prepared
 
 
-def _counts(strategy: Strategy, obj: Object) -> Object:
-    """Return the part of an object of which ``metadata.generation`` counts the changes."""
-    apart = {"metadata", "kind", "apiVersion", *(("status",) if strategy.status_subresource else ())}
-    return {name: value for name, value in obj.items() if name not in apart}
+def _counts(strategy: Strategy, new: Object, old: Object) -> bool:
+    """Tell whether ``metadata.generation`` counts the change of an object; what stayed is mostly the same object."""
+    for name in new.keys() | old.keys():
+        after, before = new.get(name, _MISSING), old.get(name, _MISSING)
+        if after is before or name in _NEVER_COUNTED or (name == "status" and strategy.status_subresource):
+            continue
+        if after != before:
+            return True
+    return False
 
 
 def _restore(new: Object, old: Object, name: str) -> None:

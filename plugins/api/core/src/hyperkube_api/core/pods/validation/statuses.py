@@ -21,6 +21,11 @@ _STATUS = ROOT.child("status")
 _NOT_NEGATIVE = "must be a non-negative integer"
 _SORTS = (("containers", "containerStatuses"), ("initContainers", "initContainerStatuses"))
 _EPHEMERAL = "ephemeralContainerStatuses"
+_OF_CONTAINERS = (*(statuses for _, statuses in _SORTS), _EPHEMERAL)
+_NODE, _POD_IPS, _HOST_IPS, _CLAIMS, _EXTENDED = (
+    _STATUS.child(name)
+    for name in ("nominatedNodeName", "podIPs", "hostIPs", "resourceClaimStatuses", "extendedResourceClaimStatus")
+)
 
 
 def validate_pod_status_update(pod: Object, old: Object) -> list[FieldError]:
@@ -36,10 +41,16 @@ def validate_pod_status_update(pod: Object, old: Object) -> list[FieldError]:
         errors.append(invalid(_STATUS.child("observedGeneration"), generation, _NOT_NEGATIVE))
     if (status.get("qosClass") or "") != (old_status.get("qosClass") or ""):
         errors.append(invalid(_STATUS.child("qosClass"), status.get("qosClass") or "", "field is immutable"))
-    errors += _restarts(status, old_status, old_spec)
-    errors += _claims(_STATUS.child("resourceClaimStatuses"), status, spec)
-    errors += _extended_claim(_STATUS.child("extendedResourceClaimStatus"), status, spec)
-    errors += _pod_addresses(status, old_status) + _host_addresses(status, old_status)
+    of_containers = any(map(status.get, _OF_CONTAINERS))
+    if of_containers:
+        errors += _restarts(status, old_status, old_spec)
+    if status.get("resourceClaimStatuses"):
+        errors += _claims(_CLAIMS, status, spec)
+    errors += _extended_claim(_EXTENDED, status, spec)
+    errors += _addresses(_POD_IPS, _ips(status, "podIPs"), _ips(old_status, "podIPs"))
+    errors += _host_addresses(status, old_status)
+    if not of_containers:
+        return errors
     errors += _users(status, (spec.get("os") or {}).get("name") or "linux")
     return errors + _devices(status, spec)
 
@@ -59,22 +70,23 @@ def _conditions(conditions: Sequence[Object]) -> list[FieldError]:
 
 def _nomination(status: Object, old: Object, spec: Object) -> list[FieldError]:
     """Check the node that is being cleared for a pod: one that has a node needs none."""
-    node, at = status.get("nominatedNodeName") or "", _STATUS.child("nominatedNodeName")
+    node = status.get("nominatedNodeName") or ""
     if not node or node == (old.get("nominatedNodeName") or ""):
         return []
-    errors = by_rule(at, node, names.dns1123_subdomain)
+    errors = by_rule(_NODE, node, names.dns1123_subdomain)
     if spec.get("nodeName"):
-        errors.append(forbidden(at, "may not be set on pods that are already bound to a node"))
+        errors.append(forbidden(_NODE, "may not be set on pods that are already bound to a node"))
     return errors
 
 
 def _restarts(status: Object, old: Object, spec: Object) -> list[FieldError]:
     """Check that containers which ended for good stay ended."""
     errors: list[FieldError] = []
-    if not _all_may_restart(spec):
-        for member, statuses in _SORTS:
+    for member, statuses in _SORTS:
+        revived = [*_revived(status, old, statuses)]
+        if revived and not _all_may_restart(spec):
             containers = {item.get("name"): item for item in spec.get(member) or ()}
-            for index, name, code in _revived(status, old, statuses):
+            for index, name, code in revived:
                 container = containers.get(name)
                 if container is None or not _restarts_after(container, spec, code):
                     errors.append(_stays_ended(statuses, index))
@@ -88,10 +100,13 @@ def _stays_ended(member: str, index: int) -> FieldError:
 
 def _revived(status: Object, old: Object, member: str) -> Iterator[tuple[int, str | None, int]]:
     """Yield index, name and exit code of the containers that had ended and now have not."""
-    now = {item.get("name"): item for item in reversed(status.get(member) or ())}
+    now: dict[str | None, Object] = {}
     for index, before in enumerate(old.get(member) or ()):
         ended, name = (before.get("state") or {}).get("terminated"), before.get("name")
-        if ended is not None and name in now and (now[name].get("state") or {}).get("terminated") is None:
+        if ended is None:
+            continue
+        now = now or {item.get("name"): item for item in reversed(status.get(member) or ())}
+        if name in now and (now[name].get("state") or {}).get("terminated") is None:
             yield index, name, ended.get("exitCode") or 0
 
 
@@ -166,13 +181,8 @@ def _extended_claim(path: Path, status: Object, spec: Object) -> list[FieldError
     return errors + (by_rule(at_claim, claim, names.dns1123_subdomain) if claim else [required(at_claim)])
 
 
-def _pod_addresses(status: Object, old: Object) -> list[FieldError]:
-    path = _STATUS.child("podIPs")
-    return _addresses(path, _ips(status, "podIPs"), _ips(old, "podIPs"))
-
-
 def _host_addresses(status: Object, old: Object) -> list[FieldError]:
-    path, addresses = _STATUS.child("hostIPs"), _ips(status, "hostIPs")
+    path, addresses = _HOST_IPS, _ips(status, "hostIPs")
     if not addresses:
         return []
     errors = _addresses(path, addresses, _ips(old, "hostIPs"))
@@ -230,10 +240,13 @@ def _devices(status: Object, spec: Object) -> list[FieldError]:
     """Check how the devices of containers are."""
     errors: list[FieldError] = []
     for member, statuses in _SORTS:
-        containers = {item.get("name"): item for item in spec.get(member) or ()}
         for index, item in enumerate(status.get(statuses) or ()):
+            devices = item.get("allocatedResourcesStatus")
+            if not devices:
+                continue
+            containers = {item.get("name"): item for item in spec.get(member) or ()}
             at = _STATUS.child(statuses).index(index).child("allocatedResourcesStatus")
-            for number, given in enumerate(item.get("allocatedResourcesStatus") or ()):
+            for number, given in enumerate(devices):
                 errors += _device(at.index(number), given, containers.get(item.get("name")))
     text = "must not be specified in container status"
     return errors + [
