@@ -29,6 +29,7 @@ class CompiledSchema:
         self._codec = codec_of(schema)
         self._defaulter: Defaulter | None = None
         self._knows_defaulter = False
+        self._places: dict[str, dict[str, int]] = {}
         self.type: TypeInfo = SchemaType.of(schema)
 
     @cached_property
@@ -78,19 +79,20 @@ class CompiledSchema:
         Raises:
             DecodeError: a value has the wrong type.
         """
-        obj["metadata"] = self.metadata_in_order(obj["metadata"])
+        obj["metadata"] = self.member_in_order("metadata", obj["metadata"])
         canonical: Object = self._around_metadata(obj, [])
         return canonical
 
-    def metadata_in_order(self, meta: Object) -> Object:
-        """Return metadata, each member of which is canonical, in the order of its schema."""
-        return {name: meta[name] for name in sorted(meta, key=self._metadata_places.__getitem__)}
+    def member_in_order(self, member: str, value: Object) -> Object:
+        """Return the value of a member, all of whose own members are canonical, in the order of its schema."""
+        places = self._places.get(member) or self._places_in(member)
+        return {name: value[name] for name in sorted(value, key=places.__getitem__)}
 
-    @cached_property
-    def _metadata_places(self) -> dict[str, int]:
-        metadata = members(self.schema)["metadata"]
-        assert isinstance(metadata, Struct)  # noqa: S101 -- of all kinds
-        return {name: place for place, name in enumerate(members(metadata.schema()))}
+    def _places_in(self, member: str) -> dict[str, int]:
+        field = members(self.schema)[member]
+        assert isinstance(field, Struct)  # noqa: S101 -- metadata and status of all kinds
+        places = self._places[member] = {name: place for place, name in enumerate(members(field.schema()))}
+        return places
 
     @cached_property
     def _around_metadata(self) -> Converter:

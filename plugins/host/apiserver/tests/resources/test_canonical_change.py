@@ -4,7 +4,7 @@ from copy import deepcopy
 
 import orjson
 import pytest
-from hyperkube_host.apiserver.resources.known_metadata import KnownMetadata
+from hyperkube_host.apiserver.resources.known_metadata import KnownMetadata, KnownStatus
 from hyperkube_host.apiserver.resources.served import ServedResource
 
 from hyperkube.hookspecs.api import ResourceSpec
@@ -78,3 +78,37 @@ def test_metadata_that_a_plugin_has_changed_is_not_known_any_more(put_in):
     obj["metadata"]["annotations"] = put_in
 
     assert not known.holds(obj["metadata"])
+
+
+STATUS = {"phase": "Failed", "conditions": [{"type": "Ready", "status": "False"}], "message": "m"}
+
+
+def added(status):
+    return {**status, "qosClass": "Burstable"}
+
+
+@pytest.mark.parametrize(
+    ("later", "is_known"),
+    [
+        pytest.param(lambda status: status, True, id="as it was decoded"),
+        pytest.param(added, True, id="with a text"),
+        pytest.param(lambda status: {**status, "phase": "Running"}, False, id="with another text"),
+        pytest.param(lambda status: {**status, "message": ""}, False, id="with an empty text"),
+        pytest.param(lambda status: {**status, "nominatedNodeName": ""}, False, id="with an empty text more"),
+        pytest.param(lambda status: {**status, "podIPs": [{"ip": "10.0.0.2"}]}, False, id="with a list more"),
+        pytest.param(lambda status: {"phase": "Failed"}, False, id="without a member"),
+    ],
+)
+def test_a_status_that_is_known_is_put_in_order_all_the_same(later, is_known):
+    decoded = SERVED.codec.decode({"status": deepcopy(STATUS)})[0]["status"]
+    status = KnownStatus(decoded)
+    new = {**deepcopy(OLD), "status": later(decoded)}
+    expected = orjson.dumps(SERVED.canonical(deepcopy(new)))
+
+    assert status.holds(new["status"]) is is_known
+    assert orjson.dumps(SERVED.canonical_change(new, OLD, KnownMetadata(new["metadata"]), status)) == expected
+
+
+def test_no_status_is_none_that_could_be_known():
+    assert not KnownStatus(None).holds({"phase": ""})
+    assert not KnownStatus({"phase": 2**70}).holds({"phase": 2**70})

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hyperkube_host.apiserver.request.request_info import RequestInfo
 from hyperkube_host.apiserver.request.warning_headers import Warnings
+from hyperkube_host.apiserver.resources.known_metadata import KnownStatus
 from hyperkube_host.apiserver.resources.served import ServedResource
 
 from hyperkube.hookspecs.api import Subresource
@@ -34,6 +35,7 @@ class ApiRequest:
         content: the parsed body of an in-process request; the caller's, so copied before it is changed.
         inside: whether the request comes from this process, so that no bytes are needed.
         annotations: for the audit log.
+        status: the status of its body as it was decoded, for a write to ``/status``.
         budget: of its time; None for requests of this process.
         audit_event: its record in the audit log, None when nothing of it is recorded.
     """
@@ -52,6 +54,7 @@ class ApiRequest:
     annotations: dict[str, str] = field(default_factory=dict)
     audit_event: AuditEvent | None = None
     budget: RequestBudget | None = None
+    status: KnownStatus | None = None
 
     def stoppable(self) -> AbstractContextManager[None]:
         """Return what to do work in that is stopped when the request's time is up: it must neither lock nor store.

@@ -1,4 +1,4 @@
-"""Metadata whose members are canonical already, so that it need not be walked again.
+"""Metadata, and a status, whose members are canonical already, so that they need not be walked again.
 
 What a client wrote was decoded, what is stored was canonical when it was stored, and what the server adds is canonical
 by itself. Only admission plugins and strategies may have changed it since, which its JSON tells.
@@ -20,8 +20,26 @@ class KnownMetadata:
         self._text = _json(meta)
 
     def holds(self, meta: object) -> bool:
-        """Tell whether metadata is what it was then."""
+        """Tell whether it is what it was then."""
         return self._text is not None and _json(meta) == self._text
+
+
+class KnownStatus:
+    """The JSON of a status as it was decoded, which is canonical; a strategy may have added texts to it."""
+
+    __slots__ = ("_names", "_text")
+
+    def __init__(self, status: object) -> None:
+        self._names = frozenset(status) if isinstance(status, dict) else frozenset()
+        self._text = _json(status)
+
+    def holds(self, status: Object) -> bool:
+        """Tell whether it is what it was then, but for texts that were added: then each member is canonical."""
+        added = status.keys() - self._names
+        if any(not status[name] or status[name].__class__ is not str for name in added):
+            return False
+        decoded = {name: status[name] for name in status if name in self._names} if added else status
+        return self._text is not None and _json(decoded) == self._text
 
 
 def _json(meta: object) -> bytes | None:

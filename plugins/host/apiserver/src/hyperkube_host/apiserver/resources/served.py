@@ -6,12 +6,13 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, reduce
 from operator import or_
-from typing import Any, Protocol, Self, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import orjson
 from hyperkube_host.apiserver.resources.custom_codec import CustomCodec
-from hyperkube_host.apiserver.resources.known_metadata import KnownMetadata
+from hyperkube_host.apiserver.resources.known_metadata import KnownMetadata, KnownStatus
 from hyperkube_host.apiserver.resources.nil_lists import Places, nil_lists, with_nil_lists
+from hyperkube_host.apiserver.resources.writing import Writing
 from hyperkube_lib.structured_merge.managed_fields import FieldScope
 from hyperkube_lib.transformed_store import TransformedStore
 from hyperkube_lib.watch_cache.cached_object import CachedObject, Transform, read_object
@@ -71,32 +72,6 @@ def codec_for(schema: Any) -> Codec:
 def is_stored(spec: ResourceSpec) -> bool:
     """Tell whether objects are stored in a resource's own version, or were not if that has changed since."""
     return spec.from_storage is None or spec.storage_kind == spec.kind
-
-
-class Writing:
-    """An object while its value is being stored: the watch cache takes labels and fields from it, without parsing.
-
-    A store of this process hands the very bytes on to the cache before the write returns: so what the cache makes of
-    them is there for the answer.
-
-    Attributes:
-        cached: the object as the cache has it now; None where it has none, or in another version.
-    """
-
-    __slots__ = ("_all", "cached", "obj", "value")
-
-    def __init__(self, value: bytes, obj: Object, everything: dict[int, Writing]) -> None:
-        self.value = value
-        self.obj = obj
-        self.cached: CachedObject | None = None
-        self._all = everything
-
-    def __enter__(self) -> Self:
-        self._all[id(self.value)] = self
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        del self._all[id(self.value)]
 
 
 class ResourceStorage:
@@ -305,18 +280,26 @@ class ServedResource:
         canonical |= own
         return canonical
 
-    def metadata_in_order(self, meta: Object) -> Object:
-        """Return metadata of which each member is canonical in its canonical form."""
+    def in_order(self, member: str, value: Object) -> Object:
+        """Return metadata or a status, of which each member is canonical, in its canonical form."""
         codec = self.codec
-        return codec.metadata_in_order(meta) if isinstance(codec, CompiledSchema) else meta
+        return codec.member_in_order(member, value) if isinstance(codec, CompiledSchema) else value
 
-    def canonical_change(self, new: Object, old: Object, known: KnownMetadata | None = None) -> Object:
-        """Return a changed object in its canonical form, sharing with the canonical `old` what stayed as it was."""
+    def canonical_change(
+        self, new: Object, old: Object, known: KnownMetadata | None = None, status: KnownStatus | None = None
+    ) -> Object:
+        """Return a changed object in its canonical form, sharing with the canonical `old` what stayed as it was.
+
+        Metadata and status may be known to be canonical but for their order.
+        """
         same = {name for name, value in new.items() if name in old and value == old[name]} - {"metadata"}
         if self.custom or new.keys() != old.keys() or not same:  # of numbers in custom objects 1 == 1.0
             return self.canonical(new, known)
-        if known is not None and len(same) == len(new) - 1 and known.holds(new["metadata"]):
-            return {**old, "metadata": self.metadata_in_order(new["metadata"])}
+        if known is not None and known.holds(new["metadata"]):
+            changed = new.keys() - same - {"metadata"}
+            if not changed or (status is not None and changed == {"status"} and status.holds(new["status"])):
+                taken = {name: self.in_order(name, new[name]) for name in changed}
+                return {**old, **taken, "metadata": self.in_order("metadata", new["metadata"])}
         changed = self.canonical({name: value for name, value in new.items() if name not in same}, known)
         if not new.keys() <= changed.keys() | same:  # something became empty and is left out
             return self.canonical(new, known)

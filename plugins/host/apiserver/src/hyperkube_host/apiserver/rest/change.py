@@ -13,7 +13,7 @@ from typing import Any
 from hyperkube_host.apiserver.admission.chain import undo
 from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
 from hyperkube_host.apiserver.request.results import ObjectResult
-from hyperkube_host.apiserver.resources.known_metadata import KnownMetadata
+from hyperkube_host.apiserver.resources.known_metadata import KnownMetadata, KnownStatus
 from hyperkube_host.apiserver.rest import metadata, stored
 from hyperkube_host.apiserver.rest.create import place
 from hyperkube_host.apiserver.rest.emptied import as_written
@@ -111,7 +111,7 @@ def _attempt(services: Services, write: Change, current: Current) -> ObjectResul
         new = admission.written()
         place(new, target)
         if write.prepare:
-            new = _prepare(target, write.call, new, old, known)
+            new = _prepare(target, write.call, new, old, known, write.request.status)
             _refuse_invalid(write, new, old)
         else:
             new = target.served.canonical_change(new, old, known)
@@ -172,8 +172,13 @@ def _strategy(target: Target) -> Strategy:
     return sub.strategy if sub is not None and sub.strategy is not None else target.served.strategy
 
 
-def _prepare(target: Target, call: Call, new: Object, old: Object, known: KnownMetadata) -> Object:
-    """Return the new object in canonical form with everything that the server decides."""
+def _prepare(
+    target: Target, call: Call, new: Object, old: Object, known: KnownMetadata, status: KnownStatus | None
+) -> Object:
+    """Return the new object in canonical form with everything that the server decides.
+
+    Of it `known` is the metadata before admission, and `status` what was decoded, of a write to it.
+    """
     served, strategy = target.served, target.served.strategy
     if not known.holds(new["metadata"]) or _is_changed(new, old):  # else there is nothing new to fill in since it was
         served.default(new)
@@ -191,7 +196,7 @@ def _prepare(target: Target, call: Call, new: Object, old: Object, known: KnownM
         _strategy(target).prepare_status_update(call, new, old)
     else:
         _strategy(target).prepare_update(call, new, old)
-    prepared = served.canonical_change(new, old, known)
+    prepared = served.canonical_change(new, old, known, status)
     is_status = target.sub is not None and target.sub.name == "status"
     if strategy.generation and not is_status and _counts(strategy, prepared, old):
         prepared["metadata"]["generation"] = (old["metadata"].get("generation") or 0) + 1

@@ -136,7 +136,7 @@ def _prepared(
     if common is not None:
         _set_metadata(services, target, call, obj["metadata"])
         made: Object = orjson.loads(common)
-        made["metadata"] = served.metadata_in_order(obj["metadata"])
+        made["metadata"] = served.in_order("metadata", obj["metadata"])
         _refuse_invalid(services, request, target, made, call, is_checked=True)
         return made
     before, warned = metadata_text(obj["metadata"]) if text is not None else b"", len(call.warnings)

@@ -11,6 +11,7 @@ from typing import Any
 
 from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
 from hyperkube_host.apiserver.request.results import ObjectResult
+from hyperkube_host.apiserver.resources.known_metadata import KnownStatus
 from hyperkube_host.apiserver.resources.served import Codec
 from hyperkube_host.apiserver.rest import stored
 from hyperkube_host.apiserver.rest.apply import apply
@@ -225,6 +226,8 @@ def decode_patched(
         raise _rejected(describe(), f"strict decoding error: {', '.join(complaints)}")
     for text in complaints if mode == "Warn" else ():
         request.warn(text)
+    if request.info.subresource == "status":
+        request.status = KnownStatus(obj.get("status"))
     codec.default(obj)
     return obj
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import orjson
-from hyperkube_host.apiserver.resources.served import ServedResource, Writing
+from hyperkube_host.apiserver.resources.served import ServedResource
+from hyperkube_host.apiserver.resources.writing import Writing
 from hyperkube_lib.watch_cache.cached_object import CachedObject, with_resource_version
 from hyperkube_lib.watch_cache.resource_cache import ANY_REVISION
 

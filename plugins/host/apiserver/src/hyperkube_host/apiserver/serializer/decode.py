@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from hyperkube_host.apiserver.request.api_request import ApiRequest
+from hyperkube_host.apiserver.resources.known_metadata import KnownStatus
 from hyperkube_host.apiserver.resources.served import Codec
 from hyperkube_host.apiserver.serializer import negotiation
 from hyperkube_host.apiserver.serializer.document import Document, as_warnings, read_json, read_yaml
@@ -214,6 +215,8 @@ class BodyDecoder:
             for text in as_warnings(strict):
                 request.warn(text)
         obj["kind"], obj["apiVersion"] = actual.kind, api_version
+        if request.info.subresource == "status":
+            request.status = KnownStatus(obj.get("status"))
         codec.default(obj)
         return obj
 
