@@ -31,7 +31,7 @@ class PodTopologyLabels(Plugin):
 
     def repeats(self, request: AdmissionRequest) -> bool:
         """Tell whether there was no node to look at: nodes change all the time."""
-        return not spec_of(request.written()).get("nodeName")
+        return request.operation != "CREATE" or not spec_of(request.written()).get("nodeName")
 
     @hookimpl
     def admission_mutate(self, request: AdmissionRequest) -> None:

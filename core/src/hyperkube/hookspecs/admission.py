@@ -193,12 +193,14 @@ class IdleAtTimes(Protocol):
 class Repeats(Protocol):
     """An admission plugin that treats all objects of one template alike, such as the pods of a ReplicaSet.
 
-    What its hooks did to the last one that was created from the template is then done to the next without asking it.
+    What its hooks did to the last one that was created from the template is then done to the next without asking it;
+    and what they did to the last one that was updated with ``spec`` and annotations as they were.
 
-    Must: for a CREATE, decide by nothing but the request's resource, namespace, `dry_run` and the user's name, the
-        object without what tells it from others of its template (name, uid, generation, times, managed fields), the
-        plugin's own settings, and what the informers hold; do nothing but change ``spec``, labels and annotations
-        of the object, and set audit annotations.
+    Must: decide by nothing but the request's operation, resource, namespace, `dry_run` and the user's name, its own
+        settings, what the informers hold, and the object: for a CREATE without what tells it from others of its
+        template (name, uid, generation, times, managed fields), for an UPDATE that leaves ``spec`` and annotations as
+        they are by these alone. Do nothing but change ``spec``, for a CREATE also labels and annotations, and set
+        audit annotations.
 
     Attributes:
         decided_by: the informers whose objects it looks up.

@@ -150,6 +150,24 @@ class AdmissionContract:
             assert other.object == {**one.object, "metadata": {**one.object["metadata"], **own}}
             assert other.annotations == one.annotations
 
+    def test_what_it_does_to_an_object_that_stays_holds_for_the_next(self) -> None:
+        if not isinstance(self.rig().plugin, Repeats):
+            return
+        rig = self.rig()
+        for one in self.concerned(rig):
+            if one.operation != "CREATE" or one.subresource or _pass_through(rig, one) or one.object is None:
+                continue
+            done = []
+            for label in ("a", "b"):
+                meta = {**one.object["metadata"], "name": label, "labels": {"only": label}}
+                obj = {**one.object, "metadata": meta}
+                update = replace(one, operation="UPDATE", name=label, object=_copy(obj), old_object=obj, annotations={})
+                refused = _pass_through(rig, update)
+                done.append((refused, update.written().get("spec"), update.annotations))
+                assert update.written()["metadata"] == meta
+
+            assert done[0] == done[1]
+
     def test_it_leaves_alone_what_is_none_of_its_business(self) -> None:
         rig = self.rig()
         before = _world(rig)

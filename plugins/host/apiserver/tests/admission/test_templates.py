@@ -135,11 +135,42 @@ def test_what_is_found_while_it_changes_is_not_kept():
     assert cluster.create().object["spec"]["nodes"] == [1]
 
 
-def test_updates_are_asked():
-    cluster = Cluster()
+def update(label, **spec):
+    return {**pod(**spec), "metadata": {"name": label, "labels": {"app": label}}}
+
+
+def test_an_update_that_leaves_the_template_as_it_is_is_not_asked_again():
+    cluster = Cluster(Aside)
+    for label in ("a", "b"):
+        cluster.create(update(label), "UPDATE", old=update("old"))
+
+    third = cluster.create(update("c"), "UPDATE", old=update("old"))
+
+    assert cluster.first.asked == LEARNED
+    assert third.object == update("c")
+
+
+@pytest.mark.parametrize(
+    "old",
+    [
+        pytest.param(update("old", hostNetwork=True), id="spec"),
+        pytest.param({**pod(), "metadata": {"name": "p", "annotations": {"a": "b"}}}, id="annotations"),
+    ],
+)
+def test_an_update_that_changes_the_template_is_asked(old):
+    cluster = Cluster(Aside)
 
     for _ in range(LEARNED + 1):
-        cluster.create(pod(), "UPDATE", old=pod())
+        cluster.create(update("a"), "UPDATE", old=old)
+
+    assert cluster.first.asked == LEARNED + 1
+
+
+def test_labels_that_an_update_gets_are_not_kept():
+    cluster = Cluster()
+
+    for label in ("a", "b", "c"):
+        cluster.create(update(label), "UPDATE", old=update("old"))
 
     assert cluster.first.asked == LEARNED + 1
 

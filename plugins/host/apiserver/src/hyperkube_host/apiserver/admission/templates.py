@@ -1,6 +1,7 @@
 """What admission plugins did to the last object of a template is done to the next without asking them.
 
-A ReplicaSet creates pods that differ in nothing but their names, and plugins that say so (`Repeats`) treat them alike.
+A ReplicaSet creates pods that differ in nothing but their names, and plugins that say so (`Repeats`) treat them alike;
+so they do when one is written anew with its specification and annotations as they were, for a label or an owner.
 So of several such plugins in a row the outcome is kept, by all of the object that they may look at, for as long as the
 informers that they look into stay the same. An object of its own kind leaves nothing: outcomes are kept from the second
 on. Refusals are not kept, nor outcomes of which anything else is to be undone,
@@ -16,12 +17,12 @@ import orjson
 from hyperkube_host.apiserver.resources.template_text import template_text
 
 from hyperkube.client.informer import Informer
-from hyperkube.hookspecs.admission import AdmissionRequest, Repeats
+from hyperkube.hookspecs.admission import AdmissionRequest, Operation, Repeats
 from hyperkube.machinery.objects import Object, copy_object
-from hyperkube.machinery.recent import TEMPLATES, Recurring
+from hyperkube.machinery.recent import TEMPLATE_MAX, TEMPLATES, Recurring
 
-Key: TypeAlias = "tuple[bytes, str, str, bool]"
-"""The text of the template (see `template_text`); namespace; the user's name; whether it is a dry run."""
+Key: TypeAlias = "tuple[bytes, Operation, str, str, bool]"
+"""The text of what decides; the operation, namespace and user's name; whether it is a dry run."""
 
 FEWEST = 3
 """Plugins in a row for which it pays: fewer cost less than to look at the object as a whole."""
@@ -64,12 +65,15 @@ class RepeatedSteps:
         Raises:
             ApiError: one of them refuses.
         """
-        obj = request.object
-        text = template_text(obj) if request.operation == "CREATE" and obj is not None else None
-        if obj is None or text is None or request.is_reinvocation:
+        obj, operation = request.object, request.operation
+        if obj is None or request.is_reinvocation:
             self._run(request)
             return
-        key = (text, request.namespace, request.user.name, request.dry_run)
+        text = template_text(obj) if operation == "CREATE" else _text_of_what_stays(obj, request.old_object)
+        if text is None:
+            self._run(request)
+            return
+        key = (text, operation, request.namespace, request.user.name, request.dry_run)
         known = self._outcomes.get(key)
         if known is not None and known.changes == tuple([each.changes for each in self._informers]):
             _, spec, metadata, annotations = known
@@ -100,6 +104,7 @@ class RepeatedSteps:
         if (
             spec is None
             or metadata is None
+            or (metadata and request.operation == "UPDATE")  # labels are not among what decides
             or before.rest != after.rest
             or _else(request) != others
             or not noted.items() <= request.annotations.items()
@@ -108,6 +113,20 @@ class RepeatedSteps:
             return
         annotations = {name: text for name, text in request.annotations.items() if name not in noted}
         self._outcomes.keep(key, _Outcome(changes, spec, metadata, annotations))
+
+
+def _text_of_what_stays(obj: Object, old: Object | None) -> bytes | None:
+    """Return what decides about an update, as JSON; None if it is changed, too long, or no JSON."""
+    if old is None:
+        return None
+    spec, annotations = obj.get("spec"), (obj.get("metadata") or {}).get("annotations")
+    if spec != old.get("spec") or annotations != old["metadata"].get("annotations"):
+        return None
+    try:
+        text = orjson.dumps((obj.get("kind"), spec, annotations))
+    except TypeError:
+        return None
+    return text if len(text) <= TEMPLATE_MAX else None
 
 
 class _Apart(NamedTuple):

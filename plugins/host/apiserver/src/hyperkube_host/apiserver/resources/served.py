@@ -296,9 +296,9 @@ class ServedResource:
         if self.custom or new.keys() != old.keys() or not same:  # of numbers in custom objects 1 == 1.0
             return self.canonical(new, known)
         if known is not None and known.holds(new["metadata"]):
-            changed = new.keys() - same - {"metadata"}
-            if not changed or (status is not None and changed == {"status"} and status.holds(new["status"])):
-                taken = {name: self.in_order(name, new[name]) for name in changed}
+            others = new.keys() - same - {"metadata"}
+            if not others or (status is not None and others == {"status"} and status.holds(new["status"])):
+                taken = {name: self.in_order(name, new[name]) for name in others}
                 return {**old, **taken, "metadata": self.in_order("metadata", new["metadata"])}
         changed = self.canonical({name: value for name, value in new.items() if name not in same}, known)
         if not new.keys() <= changed.keys() | same:  # something became empty and is left out
