@@ -110,7 +110,10 @@ class Strategy:
         """Keep what a client may not change and compute what the server sets, in place."""
 
     def prepare_status_update(self, call: Call, obj: Object, old: Object) -> None:
-        """Adjust a write to ``/status`` after the generic registry restored everything but the status."""
+        """Adjust a write to ``/status`` after the generic registry restored everything but the status.
+
+        Only status and metadata may be changed: the rest is that of `old`.
+        """
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
         """Return what is wrong with a new object (metadata was already checked)."""

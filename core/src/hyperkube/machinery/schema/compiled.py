@@ -15,7 +15,7 @@ from hyperkube.machinery.schema.mismatch import DecodeError
 from hyperkube.machinery.schema.reference import resolve
 from hyperkube.machinery.schema.scalars import Converter
 from hyperkube.machinery.schema.strict import strict_errors
-from hyperkube.machinery.schema.structs import UnknownMemberError, codec_of, decoder, members
+from hyperkube.machinery.schema.structs import StructCodec, UnknownMemberError, codec_of, decoder, members
 
 
 class CompiledSchema:
@@ -30,6 +30,7 @@ class CompiledSchema:
         self._defaulter: Defaulter | None = None
         self._knows_defaulter = False
         self._places: dict[str, dict[str, int]] = {}
+        self._member_codecs: dict[str, StructCodec] = {}
         self.type: TypeInfo = SchemaType.of(schema)
 
     @cached_property
@@ -61,6 +62,22 @@ class CompiledSchema:
             errors = strict_errors(self.schema, value) if report else []
             return self._codec.decode(value, []), errors
         return decoded, []
+
+    def decode_member(self, member: str, value: Object) -> Object | None:
+        """Return the value of a member that is an object, checked and canonical; None if anything is wrong with it.
+
+        It is changed in place and may be the result. What is wrong is told by `decode` of the whole.
+        """
+        codec = self._member_codecs.get(member)
+        if codec is None:
+            field = members(self.schema)[member]
+            assert isinstance(field, Struct)  # noqa: S101 -- metadata of all kinds
+            codec = self._member_codecs[member] = codec_of(field.schema())
+        try:
+            decoded: Object = codec.decode(value, None)
+        except (UnknownMemberError, DecodeError):
+            return None
+        return decoded
 
     def canonical(self, obj: Object) -> Object:
         """Return an object as Go would write it: what a plugin added is put in order, what is empty is left out.

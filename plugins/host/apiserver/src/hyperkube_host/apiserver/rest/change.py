@@ -31,6 +31,7 @@ from hyperkube.storage.store import Compare, Delete, Put
 
 _ATTEMPTS = 50
 _NEVER_COUNTED = frozenset({"metadata", "kind", "apiVersion"})
+_WRITTEN_WITH_STATUS = frozenset({"kind", "apiVersion", "metadata", "status"})
 _MISSING = object()
 
 Produce = Callable[[Object], Object]
@@ -187,8 +188,9 @@ def _prepare(
             _restore(new, old, "status")
         strategy.prepare_update(call, new, old)
     elif target.sub.name == "status":
-        for name in [name for name in (*new, *old) if name not in {"kind", "apiVersion", "metadata", "status"}]:
-            _restore(new, old, name)
+        for name in {**new, **old}:
+            if name not in _WRITTEN_WITH_STATUS:
+                _restore(new, old, name, shared=not served.custom)
         if "metadata" in strategy.reset_fields.get("status", ()):
             is_known = known.holds(new["metadata"])
             metadata.keep_for_status(new["metadata"], old["metadata"])
@@ -214,9 +216,10 @@ def _counts(strategy: Strategy, new: Object, old: Object) -> bool:
     return False
 
 
-def _restore(new: Object, old: Object, name: str) -> None:
+def _restore(new: Object, old: Object, name: str, *, shared: bool = False) -> None:
+    """Put back what may not change; what nobody changes from now on may be `shared` with the old object."""
     if name in old:
-        new[name] = copy_object(old[name]) if isinstance(old[name], dict) else old[name]
+        new[name] = copy_object(old[name]) if isinstance(old[name], dict) and not shared else old[name]
     else:
         new.pop(name, None)
 

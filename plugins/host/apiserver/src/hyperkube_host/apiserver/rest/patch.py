@@ -33,7 +33,7 @@ from hyperkube.machinery.objects import Object, copy_object
 from hyperkube.machinery.patch.json_patch import apply_json_patch
 from hyperkube.machinery.patch.merge import apply_merge_patch
 from hyperkube.machinery.patch.refusal import PatchRejected, json_type, shown
-from hyperkube.machinery.schema import DecodeError
+from hyperkube.machinery.schema import CompiledSchema, DecodeError
 from hyperkube.machinery.schema.strict import MOST_ERRORS
 
 JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, APPLY_PATCH = negotiation.PATCH_TYPES
@@ -238,6 +238,12 @@ def _decoded(codec: Codec, document: Any, kept: Object, *, report: bool) -> tupl
         return codec.decode(copy_object(document), report=report)
     changed, meta, kept_meta = document, document.get("metadata"), kept.get("metadata", {})
     named = {name: value for name, value in meta.items() if name not in kept_meta} if isinstance(meta, dict) else {}
+    if named and kept_meta and document.keys() == kept.keys() and isinstance(codec, CompiledSchema):
+        decoded = codec.decode_member("metadata", copy_object(named))
+        if decoded is not None:
+            kept = copy_object(kept)
+            kept["metadata"] |= decoded
+            return kept, []
     if named:
         changed = {**document, "metadata": named}
     changed = {name: value for name, value in changed.items() if name not in kept or (name == "metadata" and named)}
