@@ -20,13 +20,15 @@ import uvloop
 from servers_under_load import TOKEN, pace
 
 from scale import observers, report, servers, shapes
-from scale.api import Api, Connections
+from scale.api import Api, Connections, trusting
+from scale.hollow_node import RENEW_SECONDS, Watches
 from scale.samples import Samples
 
 NODES_PER_PROCESS = 500
 LOOK_SECONDS = 1.0
 PATIENCE_SECONDS = 600.0
 POD_LIFETIME_SECONDS = 20.0
+REGISTRATIONS_PER_SECOND = 100
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class Load:
     churn: float
     rate: float
     container: float
-    pods_only: bool
+    watches: Watches
     informers: int
     output: Path
 
@@ -58,7 +60,7 @@ class Bench:
 
     async def run(self) -> None:
         """Run all phases."""
-        connections = Connections(self.cluster.urls)
+        connections = Connections(self.cluster.urls, trusting())
         api = Api(connections, TOKEN, self.samples)
         names = shapes.namespaces_of(self.load.nodes)
         watcher = observers.PodWatcher(self.samples)
@@ -68,9 +70,10 @@ class Bench:
         background += [asyncio.create_task(observers.drain(api, path)) for path in watched]
         try:
             await self._phase(looking, "nodes", self._nodes(api))
-            await shapes.create_namespaces(api, names)
-            background.append(asyncio.create_task(observers.probe(api, watcher, names)))
-            background.append(asyncio.create_task(observers.operate(api, names[0])))
+            if self.load.watches is not Watches.NONE:
+                await shapes.create_namespaces(api, names)
+                background.append(asyncio.create_task(observers.probe(api, watcher, names)))
+                background.append(asyncio.create_task(observers.operate(api, names[0])))
             if self.load.pods:
                 await self._phase(looking, "density", self._density(api, watcher))
             await self._phase(looking, "rest", asyncio.sleep(self.load.rest))
@@ -114,14 +117,15 @@ class Bench:
             await asyncio.sleep(LOOK_SECONDS)
 
     async def _nodes(self, api: Api) -> None:
+        registration = max(RENEW_SECONDS, self.load.nodes / REGISTRATIONS_PER_SECOND)
         for number, first in enumerate(range(0, self.load.nodes, NODES_PER_PROCESS)):
             count = min(NODES_PER_PROCESS, self.load.nodes - first)
             name = f"load-{number}"
             command = [
                 sys.executable, "-m", "scale.node_process", "--servers", ",".join(self.cluster.urls),
                 "--first", str(first), "--count", str(count), "--start", str(self.load.container),
-                "--file", str(self.cluster.folder / f"{name}.json"),
-                *(["--pods-only"] if self.load.pods_only else []),
+                "--file", str(self.cluster.folder / f"{name}.json"), "--registration", str(registration),
+                "--watches", self.load.watches.value,
             ]  # fmt: skip
             self.nodes[name] = await asyncio.to_thread(
                 subprocess.Popen, command, stdin=subprocess.PIPE, cwd=Path(__file__).parents[1]
@@ -185,8 +189,12 @@ def asked(words: Sequence[str] | None = None) -> tuple[Load, servers.Wanted]:
     parser.add_argument("--churn", type=float, default=60.0, help="seconds of creates and deletes; 0 leaves them out")
     parser.add_argument("--rate", type=float, default=10.0, help="creates, and deletes, a second")
     parser.add_argument("--container", type=float, default=0.2, help="seconds that a container takes to start and stop")
-    parser.add_argument("--pods-only", action="store_true", help="nodes watch their pods and nothing else")
     parser.add_argument("--informers", type=int, default=1, help="further clients that watch every kind")
+    watches = parser.add_mutually_exclusive_group()
+    watches.add_argument("--pods-only", action="store_true", help="nodes watch their pods and nothing else")
+    watches.add_argument(
+        "--leases-only", action="store_true", help="idle nodes: leases and statuses, a connection each, and no pods"
+    )
     parser.add_argument("--api-servers", type=int, default=1, help="API servers; more than one takes --etcd")
     parser.add_argument("--etcd", action="store_true", help="store everything in an etcd instead of SQLite")
     for word in ("apiserver", "controller-manager", "scheduler"):
@@ -202,6 +210,9 @@ def asked(words: Sequence[str] | None = None) -> tuple[Load, servers.Wanted]:
     wanted = servers.Wanted(given["nodes"], given.pop("api_servers"), given.pop("etcd"), extra)
     if wanted.api_servers > 1 and not wanted.etcd:
         parser.error("several API servers need --etcd")
+    given["watches"] = Watches.PODS if given.pop("pods_only") else Watches.ALL
+    if given.pop("leases_only"):
+        given |= {"watches": Watches.NONE, "pods": 0, "churn": 0.0, "informers": 0}
     given["output"] = given["output"] or Path(tempfile.mkdtemp(prefix="scale-"))
     return Load(**given), wanted
 
@@ -213,7 +224,11 @@ def run(load: Load, wanted: servers.Wanted) -> None:
     try:
         with servers.running(folder, wanted) as cluster:
             bench = Bench(cluster, load)
-            bench.facts["load"] = {key: value for key, value in vars(load).items() if key != "output"}
+            bench.facts["load"] = {
+                key: value.value if isinstance(value, Watches) else value
+                for key, value in vars(load).items()
+                if key != "output"
+            }
             bench.facts["servers"] = {"API servers": wanted.api_servers, "store": "etcd" if wanted.etcd else "SQLite"}
             try:
                 uvloop.run(bench.run())

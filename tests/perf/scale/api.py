@@ -31,16 +31,24 @@ class Refused(Exception):
         self.status = status
 
 
-class Connections:
-    """The connections of one process to the API servers; requests share them, each watch has its own."""
+def trusting() -> ssl.SSLContext:
+    """Return a context that believes every server."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context
 
-    def __init__(self, servers: list[str]) -> None:
-        trust = ssl.create_default_context()
-        trust.check_hostname = False
-        trust.verify_mode = ssl.CERT_NONE
+
+class Connections:
+    """Connections to the API servers: requests share them, each watch has its own; `most` 0 is as many as are needed.
+
+    Several of these share the context `trust`.
+    """
+
+    def __init__(self, servers: list[str], trust: ssl.SSLContext, most: int = 0) -> None:
         self.servers = servers
         self.session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0, ssl=trust, keepalive_timeout=60),
+            connector=aiohttp.TCPConnector(limit=most, ssl=trust, keepalive_timeout=60),
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=60),
             read_bufsize=_LINE_BYTES,
         )

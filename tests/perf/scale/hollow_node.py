@@ -15,6 +15,7 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
 import aiohttp
@@ -38,13 +39,23 @@ EXIT_AFTER = "scale/exit-after"
 """The annotation of a pod whose container ends, with the seconds after its start."""
 
 
+class Watches(Enum):
+    """What a node watches."""
+
+    ALL = "all"
+    PODS = "pods"
+    NONE = "none"
+    """It is idle: a lease and a status over one connection, nothing else."""
+
+
 @dataclass(frozen=True)
 class Pace:
-    """How long containers take, in seconds, and what a node watches."""
+    """How long containers take to start and stop, and within how long the nodes register, in seconds; what they watch."""
 
     start: float = 0.2
     stop: float = 0.2
-    watches_all: bool = True
+    registration: float = RENEW_SECONDS
+    watches: Watches = Watches.ALL
 
 
 class HollowNode:
@@ -62,12 +73,14 @@ class HollowNode:
 
     async def run(self) -> None:
         """Register and behave as a kubelet until cancelled."""
-        await asyncio.sleep(random.random() * RENEW_SECONDS)
+        await asyncio.sleep(random.random() * self._pace.registration)
         node = await self._patiently(
             lambda: self._api.call("POST nodes", "POST", "/api/v1/nodes", objects.node(self.name, self.address))
         )
-        loops = [self._renew(node["metadata"]["uid"]), self._report(), self._follow_pods()]
-        if self._pace.watches_all:
+        loops = [self._renew(node["metadata"]["uid"]), self._report()]
+        if self._pace.watches is not Watches.NONE:
+            loops.append(self._follow_pods())
+        if self._pace.watches is Watches.ALL:
             own = {"fieldSelector": f"metadata.name={self.name}"}
             loops += [self._drain("/api/v1/nodes", own), *(self._drain(path) for path in CLUSTER_WATCHES)]
         await asyncio.gather(*loops)
@@ -145,7 +158,7 @@ class HollowNode:
         namespace = pod["metadata"]["namespace"]
         if namespace not in self._namespaces:
             self._namespaces.add(namespace)
-            if self._pace.watches_all:
+            if self._pace.watches is Watches.ALL:
                 path = f"/api/v1/namespaces/{namespace}/configmaps"
                 watching = self._drain(path, {"fieldSelector": "metadata.name=kube-root-ca.crt"})
                 self._tasks.add(asyncio.create_task(watching))

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import uvloop
 
-from scale.api import Api, Connections
-from scale.hollow_node import HollowNode, Pace
+from scale.api import Api, Connections, trusting
+from scale.hollow_node import HollowNode, Pace, Watches
 from scale.samples import Samples
 
 
@@ -31,11 +31,18 @@ def node_address(index: int) -> str:
 
 
 async def run(servers: list[str], first: int, count: int, pace: Pace, file: Path) -> None:
-    """Run the nodes until the standard input ends."""
+    """Run the nodes until the standard input ends; idle ones have a connection each, the others share."""
     samples = Samples()
-    connections = Connections(servers)
+    trust = trusting()
+    is_idle = pace.watches is Watches.NONE
+    connections = [Connections(servers, trust, most=1) for _ in range(count)] if is_idle else [Connections(servers, trust)]
     nodes = [
-        HollowNode(node_name(index), Api(connections, node_token(index), samples, index), node_address(index), pace)
+        HollowNode(
+            node_name(index),
+            Api(connections[index % len(connections)], node_token(index), samples, index),
+            node_address(index),
+            pace,
+        )
         for index in range(first, first + count)
     ]
     running = asyncio.gather(*(node.run() for node in nodes))
@@ -48,7 +55,8 @@ async def run(servers: list[str], first: int, count: int, pace: Pace, file: Path
         running.result()  # raises what ended it
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
-    await connections.close()
+    for each in connections:
+        await each.close()
 
 
 def main() -> None:
@@ -58,10 +66,11 @@ def main() -> None:
     parser.add_argument("--first", type=int, required=True)
     parser.add_argument("--count", type=int, required=True)
     parser.add_argument("--start", type=float, required=True)
-    parser.add_argument("--pods-only", action="store_true")
+    parser.add_argument("--registration", type=float, required=True)
+    parser.add_argument("--watches", type=Watches, default=Watches.ALL)
     parser.add_argument("--file", type=Path, required=True)
     given = parser.parse_args()
-    pace = Pace(given.start, given.start, not given.pods_only)
+    pace = Pace(given.start, given.start, given.registration, given.watches)
     uvloop.run(run(given.servers.split(","), given.first, given.count, pace, given.file))
 
 
