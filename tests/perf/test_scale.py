@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import shlex
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -16,9 +18,10 @@ pytest.importorskip("matplotlib")
 sys.path.insert(0, str(Path(__file__).parent))
 
 
-from scale import observers, report, shapes
+from scale import growth, observers, report, shapes
 from scale.__main__ import asked
 from scale.api import version_of
+from scale.hollow_node import Watches
 from scale.samples import Samples, percentile
 from scale.servers import Usage
 
@@ -50,6 +53,71 @@ def test_what_the_page_shows_can_be_asked_for(line, tmp_path):
 
     assert load.nodes == wanted.nodes
     assert f"--nodes {load.nodes}" in line
+
+
+def test_idle_nodes_have_nothing_but_leases():
+    load, _ = asked(["--nodes", "5", "--leases-only", "--rest", "600"])
+
+    assert (load.watches, load.pods, load.churn, load.informers) == (Watches.NONE, 0, 0.0, 0)
+
+
+def test_nodes_cannot_both_watch_their_pods_and_be_idle():
+    with pytest.raises(SystemExit):
+        asked(["--pods-only", "--leases-only"])
+
+
+def samples_of(sizes):
+    return [(1000.0 + 30.0 * number, size) for number, size in enumerate(sizes)]
+
+
+def test_growth_is_told_after_the_tenth_minute():
+    rising = samples_of([*range(100, 120), *(120.0 + number for number in range(21))])
+
+    found = growth.growth_of("apiserver", rising, 1000.0, 2200.0)
+
+    assert found is not None
+    assert (round(found.per_minute, 6), found.first, found.last, found.minutes) == (2.0, 120.0, 140.0, 10.0)
+    assert found.grows
+
+
+def test_memory_that_rose_before_and_wavers_since_stays():
+    found = growth.growth_of("apiserver", samples_of([*range(20), *([100.0, 101.0] * 10), 100.0]), 1000.0, 2200.0)
+
+    assert found is not None
+    assert not found.grows
+
+
+def test_nothing_is_said_of_a_phase_of_ten_minutes():
+    assert growth.growth_of("apiserver", samples_of([1.0] * 21), 1000.0, 1600.0) is None
+
+
+class SlowApi:
+    """Counts the requests, each of which takes 10 ms of its own time."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.requests = 0
+
+    async def bytes_of(self, *_words: object) -> None:
+        self.requests += 1
+        self.now += 0.01
+
+    def time(self) -> float:
+        return self.now
+
+    async def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+def test_groups_are_asked_for_at_a_rate_however_long_requests_take(monkeypatch):
+    api = SlowApi()
+    groups = [shapes.Group("Deployment", "a", f"g{number}", 5) for number in range(20)]
+    monkeypatch.setattr(shapes, "asyncio", SimpleNamespace(get_running_loop=lambda: api, sleep=api.sleep))
+
+    asyncio.run(shapes.create_groups(api, groups, pods_per_second=100.0))
+
+    assert api.requests == 40
+    assert api.now == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("nodes", [3, 100, 1000])

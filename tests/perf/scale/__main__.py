@@ -237,7 +237,9 @@ def run(load: Load, wanted: servers.Wanted) -> None:
     finally:
         if bench is not None and bench.phases:
             title = f"{load.nodes} nodes, {load.pods} pods each"
-            done = report.Run(title, bench.phases, bench.samples, bench.cluster.history, bench.facts)
+            done = report.Run(
+                title, bench.phases, bench.samples, bench.cluster.history, bench.facts, bench.cluster.stored
+            )
             report.write(done, load.output)
             print(report.text(done))
             print(f"the report is in {load.output}")

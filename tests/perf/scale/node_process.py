@@ -35,7 +35,9 @@ async def run(servers: list[str], first: int, count: int, pace: Pace, file: Path
     samples = Samples()
     trust = trusting()
     is_idle = pace.watches is Watches.NONE
-    connections = [Connections(servers, trust, most=1) for _ in range(count)] if is_idle else [Connections(servers, trust)]
+    connections = (
+        [Connections(servers, trust, most=1) for _ in range(count)] if is_idle else [Connections(servers, trust)]
+    )
     nodes = [
         HollowNode(
             node_name(index),

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from scale import observers
+from scale import growth, observers
 from scale.samples import Samples, percentile
 from scale.servers import Usage
 
@@ -81,6 +81,8 @@ class Run:
     samples: Samples
     history: dict[str, list[Usage]]
     facts: dict[str, Any]
+    stored: Sequence[tuple[float, float]] = ()
+    """(moment, MiB) of the store's files."""
 
 
 def latencies(samples: Samples, kinds: Sequence[str], begin: float = 0.0, end: float = float("inf")) -> list[float]:
@@ -113,7 +115,17 @@ def rows_of(run: Run, phase: Phase) -> list[Spent]:
 def text(run: Run) -> str:
     """Return the report as Markdown."""
     return "\n".join(
-        [f"# {run.title}", "", *_facts(run), *_levels(run), *_servers(run), *_calls(run), *_plots(run), ""]
+        [
+            f"# {run.title}",
+            "",
+            *_facts(run),
+            *_levels(run),
+            *_servers(run),
+            *growth.table(_growth(run)),
+            *_calls(run),
+            *_plots(run),
+            "",
+        ]
     )
 
 
@@ -154,6 +166,14 @@ def _servers(run: Run) -> Iterator[str]:
     yield ""
 
 
+def _growth(run: Run) -> list[tuple[str, growth.Growth]]:
+    return [
+        (phase.name, row)
+        for phase in run.phases
+        for row in growth.growths(run.history, run.stored, phase.begin, phase.end)
+    ]
+
+
 def _calls(run: Run) -> Iterator[str]:
     yield "| call | count | p50 ms | p99 ms | most |"
     yield "|---|---|---|---|---|"
@@ -176,7 +196,12 @@ def write(run: Run, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "report.md").write_text(text(run))
     phases = [
-        {**asdict(phase), "servers": [asdict(row) for row in rows_of(run, phase)], "levels": _measured(run, phase)}
+        {
+            **asdict(phase),
+            "servers": [asdict(row) for row in rows_of(run, phase)],
+            "levels": _measured(run, phase),
+            "growth": [asdict(row) for row in growth.growths(run.history, run.stored, phase.begin, phase.end)],
+        }
         for phase in run.phases
     ]
     (folder / "report.json").write_text(
@@ -206,7 +231,8 @@ def draw(run: Run, folder: Path) -> None:
         "memory": [
             (name, [(each.moment - start, each.resident / MEBIBYTE) for each in history])
             for name, history in run.history.items()
-        ],
+        ]
+        + [("the store's files", [(moment - start, size) for moment, size in run.stored])],
         "processors": [(name, cores_over_time(history, start)) for name, history in run.history.items()],
         "latencies": [(aim.name, windows(run.samples, aim, start)) for aim in AIMS],
         "pod-start": [
@@ -214,7 +240,7 @@ def draw(run: Run, folder: Path) -> None:
         ],
     }
     labels = {
-        "memory": ("seconds", "MiB resident"),
+        "memory": ("seconds", "MiB resident; MiB of the files"),
         "processors": ("seconds", "cores"),
         "latencies": ("seconds", "p99, seconds"),
         "pod-start": ("seconds from the request to Running", "share of pods"),
@@ -231,7 +257,8 @@ def draw(run: Run, folder: Path) -> None:
                 axes.annotate(phase.name, (phase.begin - start, 1), xycoords=("data", "axes fraction"), fontsize=7)
         if name == "latencies":
             axes.set_yscale("log")
-        axes.legend(fontsize=7)
+        if any(points for _, points in lines[name]):
+            axes.legend(fontsize=7)
         figure.savefig(folder / f"{name}.png", dpi=100)
         plt.close(figure)
 

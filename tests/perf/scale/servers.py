@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -62,6 +62,8 @@ class Cluster:
     urls: list[str] = field(default_factory=list)
     pids: dict[str, int] = field(default_factory=dict)
     history: dict[str, list[Usage]] = field(default_factory=dict)
+    stored: list[tuple[float, float]] = field(default_factory=list)
+    """(moment, MiB) of the store's files."""
 
     def look(self) -> None:
         """Write down what each server uses now.
@@ -74,10 +76,15 @@ class Cluster:
                 self.history.setdefault(name, []).append(usage(pid))
             except OSError as error:
                 raise RuntimeError(f"{name} has ended; see {self.folder / name}.log") from error
+        self.stored.append((time.monotonic(), self.stored_bytes() / (1 << 20)))
 
     def stored_bytes(self) -> int:
         """Return the size of the store's files."""
-        return sum(file.stat().st_size for file in (self.folder / "data").rglob("*") if file.is_file())
+        total = 0
+        for file in (self.folder / "data").rglob("*"):
+            with suppress(FileNotFoundError):  # etcd replaces files
+                total += file.stat().st_size if file.is_file() else 0
+        return total
 
 
 def write_tokens(folder: Path, nodes: int) -> Path:
