@@ -33,6 +33,14 @@ AWS_REFUSAL = (
     "<Response><Errors><Error><Code>AuthFailure</Code><Message>no</Message></Error></Errors>"
     "<RequestID>1</RequestID></Response>"
 )
+SOAP = "http://schemas.xmlsoap.org/soap/envelope/"
+MANAGERS = "".join(
+    f'<{name} type="{kind}">{kind}</{name}>'
+    for name, kind in (
+        ("rootFolder", "Folder"), ("propertyCollector", "PropertyCollector"), ("sessionManager", "SessionManager"),
+        ("searchIndex", "SearchIndex"),
+    )
+)  # fmt: skip
 
 
 class Refusing(JsonHandler):
@@ -43,7 +51,9 @@ class Refusing(JsonHandler):
         if self.path.startswith(("/v3/", "/tenant/", "/common/", "/computeMetadata/", "/token")):
             self._log_in(body.decode())
         elif "Action=" in body.decode():
-            self._say_xml()
+            self._say_xml(403, AWS_REFUSAL)
+        elif self.path == "/sdk":
+            self._say_soap(body.decode())
         else:
             errors = [{"reason": "forbidden", "message": "no"}]
             told = {"code": "AuthorizationFailed", "message": "no", "errors": errors}
@@ -88,10 +98,29 @@ class Refusing(JsonHandler):
             "expireTime": "2099-01-01T00:00:00+00:00", "default": account, **account,
         }  # fmt: skip
 
-    def _say_xml(self):
-        body = AWS_REFUSAL.encode()
-        self.send_response(403)
-        self.send_header("Content-Type", "text/xml")
+    def _say_soap(self, body):
+        if "<RetrieveServiceContent" in body:
+            self._say_answer("RetrieveServiceContent", f"<returnval>{MANAGERS}</returnval>")
+        elif "<Login" in body and not self.server.refuses:
+            self._say_answer("Login", "", Set_Cookie=f'vmware_soap_session="{TOKEN}"; Path=/; HttpOnly')
+        else:
+            kind = "InvalidLogin" if "<Login" in body else "NoPermission"
+            text = f"wrong: {body}".replace("<", "&lt;")
+            told = f'<faultstring>{text}</faultstring><detail><{kind}Fault xmlns="urn:vim25"/></detail>'
+            self._say_enveloped(500, f"<soapenv:Fault>{told}</soapenv:Fault>")
+
+    def _say_answer(self, method, content, **headers):
+        self._say_enveloped(200, f'<{method}Response xmlns="urn:vim25">{content}</{method}Response>', **headers)
+
+    def _say_enveloped(self, status, content, **headers):
+        body = f"<soapenv:Body>{content}</soapenv:Body>"
+        self._say_xml(status, f'<soapenv:Envelope xmlns:soapenv="{SOAP}">{body}</soapenv:Envelope>', **headers)
+
+    def _say_xml(self, status, text, **headers):
+        body = text.encode()
+        self.send_response(status)
+        for name, value in {"Content-Type": "text/xml", **headers}.items():
+            self.send_header(name.replace("_", "-"), value)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
@@ -152,6 +181,13 @@ def openstack(url, patch):
     return "\n".join(["[Global]", *(f"{key} = {value}" for key, value in lines.items())])
 
 
+def vsphere(url, patch):
+    """Return the same."""
+    pytest.importorskip("pyVmomi")
+    lines = {"user": "administrator@vsphere.local", "password": SECRET, "server": url}
+    return "\n".join(["[Global]", *(f"{key} = {value}" for key, value in lines.items())])
+
+
 class Listener(logging.Handler):
     """Keeps what is logged, tracebacks too."""
 
@@ -187,6 +223,12 @@ def node():
     }  # fmt: skip
 
 
+def has_failed(client, listener):
+    """Tell whether a manager has told of a failure: in an event of the Service, or of a cloud without balancers, in the log."""
+    events = [row for row in client.objects(EVENTS) if row["reason"] == "SyncLoadBalancerFailed"]
+    return events or any("the vCenter refuses" in line or "FindBy" in line for line in listener.lines)
+
+
 @pytest.fixture
 def world(listener, monkeypatch, tmp_path):
     """Return a function that runs a manager with a provider until it has told of a failure, and what was told."""
@@ -206,7 +248,7 @@ def world(listener, monkeypatch, tmp_path):
             )
             manager = start(life, options, lambda _user: client)
             served = handler(manager, options, RequestCounts())
-            eventually(lambda: [row for row in client.objects(EVENTS) if row["reason"] == "SyncLoadBalancerFailed"], 30)
+            eventually(lambda: has_failed(client, listener), 30)
             pages = {
                 path: served.handle(HttpRequest(method="GET", path=path, query_string="")).body.decode()
                 for path in ("/configz", "/flagz", "/statusz", "/metrics")
@@ -232,13 +274,16 @@ def world(listener, monkeypatch, tmp_path):
         pytest.param(gce, False, f"Bearer {TOKEN}", id="gce"),
         pytest.param(openstack, True, SECRET, id="openstack, at the login"),
         pytest.param(openstack, False, f"X-Auth-Token: {TOKEN}", id="openstack"),
+        pytest.param(vsphere, True, SECRET, id="vsphere, at the login"),
+        pytest.param(vsphere, False, f'vmware_soap_session=\\"{TOKEN}\\"', id="vsphere"),
     ],
 )
 def test_a_credential_is_shown_to_the_cloud_alone(world, provider, refuses, shows):
     told = world(provider, refuses=refuses)
 
     assert shows in told.asked
-    assert "SyncLoadBalancerFailed" in told.events
+    assert ("SyncLoadBalancerFailed" in told.events) == (provider is not vsphere)
+    assert ("failed to get instance metadata for node n1" in told.log) or provider is not vsphere
     assert ("AADSTS7000215" in told.events) == (provider is azure and refuses)
     assert "cloud.conf" in told.configz
     assert "cloud-config=" in told.flagz

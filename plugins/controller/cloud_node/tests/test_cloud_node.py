@@ -74,6 +74,12 @@ def test_others_keep_waiting(given, settings):
     assert len(run(given, settings)["spec"]["taints"]) == 2
 
 
+def test_who_waits_is_told_why(caplog):
+    run(node("stranger"))
+
+    assert "failed to get instance metadata for node stranger: no machine" in caplog.text
+
+
 MACHINE = InstanceMetadata(
     "test://n",
     addresses=(

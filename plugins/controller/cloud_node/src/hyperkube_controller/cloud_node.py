@@ -160,4 +160,5 @@ class CloudNode(Plugin):
         try:
             return self._instances.metadata(node)
         except (InstanceNotFound, CloudFailed) as error:
-            raise NotYet(f"failed to get instance metadata for node {name_of(node)}: {error}") from error
+            self.context.logger.warning("failed to get instance metadata for node %s: %s", name_of(node), error)
+            raise NotYet(str(error)) from error
