@@ -99,7 +99,7 @@ class Inventory(RestDouble):
         number = next(self._numbers)
         uuid = uuid or f"42000000-0000-0000-0000-{number:012x}"
         controller = DEVICE.ParaVirtualSCSIController(key=1000, busNumber=0, sharedBus="noSharing")
-        cards = cards if cards is not None else [("VM Network", [f"10.0.0.{number}"], 4000)]
+        cards = cards if cards is not None else [("VM Network", [f"10.0.{number // 256}.{number % 256}"], 4000)]
         told = [vim.vm.GuestInfo.NicInfo(network=net, ipAddress=ips, connected=True, deviceConfigId=of)
                 for net, ips, of in cards]  # fmt: skip
         ref = self.add(vim.VirtualMachine, f"vm-{number}", name=name, config__uuid=uuid, runtime__powerState="poweredOn",

@@ -180,13 +180,12 @@ def test_a_disk_that_another_machine_holds_is_told(double, cloud, node):
 
 
 def test_a_folder_that_the_vcenter_writes_by_its_id_is_the_same(double, cloud, node):
-    disk = cloud.disks.create(request()).id
+    double.datastore(vim.Datacenter("datacenter-dc"), "san", double.hosts[0], kind="vsan")
+    disk = cloud.disks.create(request(datastore="san")).id
     device = cloud.disks.attach(disk, node)
-    (held,) = [
-        each for each in double.get(double.ref_of(node), "config.hardware.device") if hasattr(each, "capacityInKB")
-    ]
-    held.backing.fileName = "[fast] 25d8b159-948c-4b73-e499-02001ad1b044/kubernetes-dynamic-pvc-1.vmdk"
+    held = double.get(double.ref_of(node), "config.hardware.device")[-1]
 
+    assert held.backing.fileName.startswith("[san] 25d8b159-")
     assert cloud.disks.attached([disk], "node-1") == {disk: True}
     assert cloud.disks.attach(disk, node) == device
     cloud.disks.detach(disk, "node-1")

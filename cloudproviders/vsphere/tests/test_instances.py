@@ -1,6 +1,7 @@
 """Machines over all vCenters, and what nodes are told of them."""
 
 import sys
+from collections import Counter
 
 import pytest
 from hyperkube_cloud.vsphere.guests import system_of
@@ -170,3 +171,24 @@ def test_a_kubelet_learns_its_name_and_zone(double, cloud, tmp_path):
     serial.write_text("QEMU\n")
     with pytest.raises(CloudFailed, match="give vm-uuid"):
         of_machine.current_zone()
+
+
+@pytest.mark.slow
+def test_five_hundred_nodes_at_rest_cost_a_call_each_and_their_zones_a_few(vmware, tmp_path):
+    double = vmware.furnished(page=1000)
+    nodes = [double.machine(double.hosts[number % 2][number % 3 % 2], f"node-{number}") for number in range(500)]
+    plugin = vmware.built(double, tmp_path)
+    instances = vmware.provider(plugin).instances
+    rounds = []
+    for _ in range(3):
+        start = len(double.sent)
+        for each in nodes:
+            instances.metadata(each)
+        rounds.append(
+            Counter("tags" if path.startswith("/rest") else method for method, path, _ in double.sent[start:])
+        )
+        plugin.context.clock.sleep(301)
+
+    assert rounds[0]["FindByUuid"] == 500
+    for each in rounds[1:]:  # the objects' tags, 4 tags, 3 categories
+        assert each == {"RetrievePropertiesEx": 501, "tags": 8}

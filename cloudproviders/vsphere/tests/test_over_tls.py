@@ -109,6 +109,7 @@ def test_another_thumbprint_is_refused_before_anything_is_sent(exists, vcenter, 
     assert double.sent == []
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::urllib3.exceptions.InsecureRequestWarning")  # told once, for it was asked for
 def test_an_authority_is_named_or_the_systems_are_asked(exists, vcenter, double):
     with pytest.raises(CloudUnavailable, match="SSLError"):

@@ -20,6 +20,7 @@ inventory = sys.modules["vsphere_inventory"]
 DEVICE, NOW, USER, Faulty, fault = (
     inventory.DEVICE, inventory.NOW, inventory.USER, inventory.Faulty, inventory.fault
 )  # fmt: skip
+FOLDER_ID = "25d8b159-948c-4b73-e499-02001ad1b044"
 
 
 class VMware(inventory.Inventory):
@@ -49,9 +50,18 @@ class VMware(inventory.Inventory):
         self.objects[ident] = (vim.Task, Looked(held))
         return vim.Task(ident)
 
+    def canonical(self, path):
+        """Return a path as the vCenter writes it: vSAN has ids for folders."""
+        name = path[1:].partition("]")[0]
+        (kind,) = (
+            held["summary.type"] for of, held in self.objects.values() if of is vim.Datastore and held["name"] == name
+        )
+        return path.replace("kubevols/", f"{FOLDER_ID}/") if kind == "vsan" else path
+
     def holder(self, path):
+        shown = self.canonical(path)
         return next((ident for ident, (kind, held) in self.objects.items() if kind is vim.VirtualMachine
-                     for each in held["config.hardware.device"] if getattr(each.backing, "fileName", "") == path), None)  # fmt: skip
+                     for each in held["config.hardware.device"] if getattr(each.backing, "fileName", "") == shown), None)  # fmt: skip
 
     def made_file(self, path, size):
         if path.rpartition("/")[0] not in self.folders:
@@ -149,7 +159,7 @@ class VMware(inventory.Inventory):
             return fault(vim.fault.GenericVmConfigFault, "Failed to lock the file", reason="lock")
         key = next(each for each in itertools.count(2000) if each not in {each.key for each in devices})
         backing = DEVICE.VirtualDisk.FlatVer2BackingInfo(
-            fileName=path, diskMode=disk.backing.diskMode, uuid=self.files[path][1]
+            fileName=self.canonical(path), diskMode=disk.backing.diskMode, uuid=self.files[path][1]
         )
         devices.append(DEVICE.VirtualDisk(key=key, controllerKey=controller, unitNumber=disk.unitNumber,
                                           capacityInKB=self.files[path][0], backing=backing))  # fmt: skip
@@ -164,7 +174,8 @@ class VMware(inventory.Inventory):
 
     def do_destroy(self, this):
         for each in self.objects[this][1]["config.hardware.device"]:
-            self.files.pop(getattr(each.backing, "fileName", ""), None)
+            shown = getattr(each.backing, "fileName", "")
+            self.files = {path: file for path, file in self.files.items() if self.canonical(path) != shown}
         del self.objects[this]
         return
 

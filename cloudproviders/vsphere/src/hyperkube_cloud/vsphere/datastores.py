@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from hyperkube_cloud.vsphere.disk_options import DiskOptions, plain_path, split_path
+from hyperkube_cloud.vsphere.disk_options import DiskOptions, split_path
 from hyperkube_cloud.vsphere.policies import Policies
 from hyperkube_cloud.vsphere.soap import Fault
 from hyperkube_cloud.vsphere.vcenter import VCenter, ident
@@ -150,8 +150,3 @@ class Datastores:
         except Fault as error:
             if not isinstance(error.fault, vim.fault.FileAlreadyExists):
                 raise
-
-
-def same_disk(one: str, other: str) -> bool:
-    """Tell whether two ids are the same path."""
-    return plain_path(one) == plain_path(other)

@@ -6,6 +6,7 @@ Source: kubernetes ``legacy-cloud-providers/vsphere/vsphere.go``, ``vclib/diskma
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -39,7 +40,7 @@ from hyperkube.machinery.objects import NodeName, Object, name_of
 
 DEVICE: Final = "/dev/disk/by-id/wwn-0x{}"
 KIB: Final = 1024
-_LOCKED: Final = "lock"
+_LOCKED: Final = re.compile(r"\block(ed)?\b", re.IGNORECASE)
 """Stands in what a vCenter says of a file that another machine holds."""
 
 
@@ -151,7 +152,7 @@ class VSphereDisks:
             try:
                 self._reconfigured(machine, change)
             except Fault as error:
-                if isinstance(error.fault, vim.fault.FileLocked) or _LOCKED in str(error).lower():
+                if isinstance(error.fault, vim.fault.FileLocked) or _LOCKED.search(str(error)):
                     raise DiskAttachedElsewhere(f"disk {disk_id!r} is held by another machine: {error}") from error
                 raise
         return DEVICE.format(uuid)

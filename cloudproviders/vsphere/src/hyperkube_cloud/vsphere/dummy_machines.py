@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from hyperkube_cloud.vsphere.config import Workspace
 from hyperkube_cloud.vsphere.datastores import Datastore
-from hyperkube_cloud.vsphere.disk_options import DiskOptions
+from hyperkube_cloud.vsphere.disk_options import DiskOptions, split_path
 from hyperkube_cloud.vsphere.hardware import DEVICES, attaching, detaching, disks_of, file_of, new_controller
 from hyperkube_cloud.vsphere.policies import Policies
 from hyperkube_cloud.vsphere.soap import Fault, ObjectGone
@@ -73,7 +73,7 @@ class DummyMachines:
 
     def _given_back(self, machine: Any, path: str) -> None:
         """Take the disk out, and only then destroy the machine: it would take its disks along."""
-        held = [each for each in disks_of(self._devices(machine)) if file_of(each) == path]
+        held = [each for each in disks_of(self._devices(machine)) if _is_file(file_of(each), path)]
         for disk in held:
             self._done(machine.ReconfigVM_Task(detaching(disk)), "ReconfigVM_Task")
         if disks_of(self._devices(machine)):
@@ -133,3 +133,10 @@ class DummyMachines:
 
     def _done(self, task: Any, what: str) -> Any:
         return self._vcenter.done(task, what)
+
+
+def _is_file(one: str, other: str) -> bool:
+    """Tell whether two paths are one disk: its name is its own, and a vCenter may write the folder by its id (vSAN)."""
+    parts = [split_path(each) for each in (one, other)]
+    names = {(part[0], part[1].rpartition("/")[2]) for part in parts if part is not None}
+    return None not in parts and len(names) == 1

@@ -31,7 +31,9 @@ class Policies:
         Raises:
             CloudFailed: there is none of that name.
         """
-        manager = self._content().profileManager
+        return self._id_of(name, self._content().profileManager)
+
+    def _id_of(self, name: str, manager: Any) -> str:
         resource = pbm.profile.ResourceType(resourceType=_STORAGE)
         ids = manager.PbmQueryProfile(resource, pbm.profile.CapabilityBasedProfile.ProfileCategoryEnum.REQUIREMENT)
         profiles = manager.PbmRetrieveContent(ids) if ids else []
@@ -50,7 +52,9 @@ class Policies:
         """
         content = self._content()
         hubs = [pbm.placement.PlacementHub(hubType=kind(ref(each)), hubId=ident(ref(each))) for each in datastores]
-        needs = pbm.placement.CapabilityProfileRequirement(profileId=pbm.profile.ProfileId(uniqueId=self.id_of(name)))
+        needs = pbm.placement.CapabilityProfileRequirement(
+            profileId=pbm.profile.ProfileId(uniqueId=self._id_of(name, content.profileManager))
+        )
         told = content.placementSolver.PbmCheckRequirements(hubs, None, [needs])
         refused = {each.hub.hubId: [fault.msg for fault in each.error or ()] for each in told if each.error}
         asked = {each.hub.hubId for each in told}
