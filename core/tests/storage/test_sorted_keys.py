@@ -4,7 +4,7 @@ from bisect import bisect_left
 import pytest
 
 from hyperkube.storage import sorted_keys
-from hyperkube.storage.sorted_keys import SortedKeys
+from hyperkube.storage.sorted_keys import SortedKeys, keys_before
 
 
 @pytest.fixture(autouse=True)
@@ -31,6 +31,8 @@ def test_it_is_a_sorted_list_whatever_comes_and_goes(seed):
             keys.add(key)
         low, high = (f"{dice.randrange(130):03}" for _ in range(2))
         assert keys.between(low, high) == slice_of(model, low, high)
+        limit = dice.randrange(1, 9)
+        assert keys.between(low, high, limit) == slice_of(model, low, high)[:limit]
         assert keys.count(low, high) == len(slice_of(model, low, high))
         assert len(keys) == len(model)
 
@@ -67,3 +69,16 @@ def test_a_copy_shares_nothing_that_changes():
 
     assert keys.between("", "~") == list("bcdefgh")
     assert other.between("", "~") == list("abcdefghz")
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_first_keys_of_the_past_follow_from_those_of_now_and_the_changes(seed):
+    dice = random.Random(seed)
+    names = [f"{number:02}" for number in range(30)]
+    then, now = ({name for name in names if dice.random() < 0.6} for _ in range(2))
+    changed = {name: name in then for name in names if (name in then) != (name in now) or dice.random() < 0.1}
+
+    for limit in (0, 1, 5, 40):
+        known = sorted(now)[: limit + len(changed)] if limit else sorted(now)
+        found = keys_before(changed, known, limit, cut=len(known) < len(now))
+        assert found == (sorted(then)[:limit] if limit else sorted(then))

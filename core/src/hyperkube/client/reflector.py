@@ -11,10 +11,11 @@ from collections.abc import Callable
 from random import Random
 from typing import cast
 
-from hyperkube.client.client import Client, ObjectList, QuietWatch, Taken, Watch, WatchEvent
+from hyperkube.client.client import Client, QuietWatch, Taken, Watch, WatchEvent
 from hyperkube.client.handlers import Handler, Handlers, UpdateHandler, no_update, nothing
 from hyperkube.client.interning import Interner
 from hyperkube.client.object_cache import CachedObjects
+from hyperkube.client.projected_list import ListOptions, list_projected
 from hyperkube.client.shared_threads import SharedTask, SharedThreads
 from hyperkube.machinery.backoff import Backoff
 from hyperkube.machinery.clock import Clock, Timer
@@ -24,7 +25,6 @@ from hyperkube.machinery.objects import Object, metadata, name_of, namespace_of,
 
 Projection = Callable[[Object], Object]
 
-PAGE_SIZE = 500
 WATCH_SECONDS = (600, 1200)
 """A watch is renewed after a random time in this range, so that a dead peer is noticed."""
 RETRY = Backoff(initial=0.2, cap=30.0, jitter=1.0)
@@ -167,20 +167,12 @@ class Informer(CachedObjects):
             ApiError: the server refuses the list.
             ConnectionError: there is no server.
         """
-        items: dict[str, Object] = {}
-        continue_token = ""
-        while True:
-            page = self._page(continue_token)
-            for obj in page.items:
-                kept = self._kept(obj)
-                items[f"{namespace_of(kept)}/{name_of(kept)}"] = kept
-            continue_token = page.continue_token
-            if not continue_token:
-                break
+        options = ListOptions(self.resource, self.namespace, self.label_selector, self.field_selector)
+        found = list_projected(self._client, options, self._kept)
         # The version is taken once the cache has the list: should a handler or projection fail before, the next
         # attempt lists again instead of watching from a state that the cache does not have.
-        self._replace(items)
-        self._version = page.resource_version
+        self._replace({f"{namespace_of(obj)}/{name_of(obj)}": obj for obj in found.items})
+        self._version = found.resource_version
         with self._delivery:
             self._synced = True
             waiting, self._when_synced = self._when_synced, []
@@ -192,16 +184,6 @@ class Informer(CachedObjects):
         """Return what the cache is to keep of an object: as a list is read, so that it is small before it is whole."""
         projected = self._project(obj)
         return self._interner.intern(projected, self._cache.get(namespace_of(projected), name_of(projected)))
-
-    def _page(self, continue_token: str) -> ObjectList:
-        return self._client.list(
-            self.resource,
-            self.namespace,
-            label_selector=self.label_selector,
-            field_selector=self.field_selector,
-            limit=PAGE_SIZE,
-            continue_token=continue_token,
-        )
 
     def _replace(self, items: dict[str, Object]) -> None:
         with self._delivery:

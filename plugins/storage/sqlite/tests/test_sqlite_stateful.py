@@ -4,9 +4,11 @@ import tempfile
 from pathlib import Path
 
 from hyperkube_storage.sqlite import SqliteStore
+from hyperkube_storage.sqlite import store as sqlite_store
+from hyperkube_storage.sqlite.pages import SPARE
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from hyperkube.machinery.clock import FakeClock
 from hyperkube.storage.memory import MemoryStore
@@ -47,6 +49,11 @@ class TwoStores(RuleBasedStateMachine):
 
     def open(self):
         return SqliteStore(Path(self.folder.name) / "x.db", self.clock, history_seconds=0)
+
+    @initialize(spare=st.sampled_from([0, 1, 500]))
+    def look_at(self, spare):
+        """However few keys a page of the past looks at beyond its own, it is the same."""
+        sqlite_store.SPARE = spare
 
     def both(self, call):
         one, other = outcome(lambda: call(self.sqlite)), outcome(lambda: call(self.memory))
@@ -93,6 +100,7 @@ class TwoStores(RuleBasedStateMachine):
         self.both(lambda store: (store.revision(), store.count(LOW, HIGH), list(store.range(LOW, HIGH).items)))
 
     def teardown(self):
+        sqlite_store.SPARE = SPARE
         self.sqlite.close()
         self.memory.close()
         self.folder.cleanup()

@@ -6,6 +6,7 @@ import pytest
 from hyperkube_host.apiserver.server import ApiServer
 
 from hyperkube.client.informer import InformerFactory
+from hyperkube.client.projected_list import ListOptions
 from hyperkube.kinds.resources import CONFIG_MAPS, PODS, SECRETS, SERVICE_ACCOUNTS
 from hyperkube.machinery.clock import FakeClock
 from hyperkube.machinery.errors import ServiceUnavailable
@@ -85,14 +86,14 @@ def test_all_of_a_factory_share_its_threads(factory):
 
 def test_a_refused_list_is_asked_again(client, factory, monkeypatch):
     answers = [ServiceUnavailable("not yet"), ServiceUnavailable("not yet either")]
-    listed = client.list
+    listed = client.list_projected
 
     def refusing(*args, **kwargs):
         if answers:
             raise answers.pop()
         return listed(*args, **kwargs)
 
-    monkeypatch.setattr(client, "list", refusing)
+    monkeypatch.setattr(client, "list_projected", refusing)
     factory.informer(CONFIG_MAPS)
 
     factory.start()
@@ -155,3 +156,32 @@ def test_a_watch_that_has_lasted_its_time_is_renewed_and_misses_nothing(monkeypa
     assert eventually(lambda: log == ["add a", "add b"])
     factory.stop()
     server.close()
+
+
+def test_what_fills_the_cache_is_what_a_list_has(server, client):
+    client.create(CONFIG_MAPS, config_map("a", key="value"), "default")
+    options = ListOptions(CONFIG_MAPS, "default")
+    for storage in (served.storage for served in server.registry.resources() if served.storage is not None):
+        if storage.prefix.endswith("/configmaps/"):
+            storage.forget()  # read from the store again
+
+    filling = client.list_projected(options, dict)
+    cached = client.list_projected(options, dict)
+
+    listed = client.list(CONFIG_MAPS, "default")
+    assert filling.items == cached.items == listed.items
+    assert filling.resource_version == cached.resource_version == listed.resource_version
+    assert [type(obj["metadata"]["resourceVersion"]) for obj in filling.items] == [str] * len(filling.items)
+
+
+def test_a_projection_that_fails_costs_its_reader_alone(server, client):
+    client.create(SECRETS, {"metadata": {"name": "a"}}, "default")
+    next(each.storage for each in server.registry.resources() if each.group_resource.resource == "secrets").forget()
+
+    def failing(_obj):
+        raise RuntimeError("a bug")
+
+    with pytest.raises(RuntimeError, match="a bug"):
+        client.list_projected(ListOptions(SECRETS, "default"), failing)
+
+    assert name_of(client.get(SECRETS, "a", "default")) == "a"

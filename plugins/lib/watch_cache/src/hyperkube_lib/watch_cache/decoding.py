@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from hyperkube_lib.watch_cache.cached_object import CachedObject, Transform
+from hyperkube_lib.watch_cache.listing import Part
 from hyperkube_lib.watch_cache.watchers import ADDED, DELETED, MODIFIED, CacheEvent
 
 from hyperkube.machinery.errors import StorageReadError
-from hyperkube.storage.store import KeyValue, StoreEvent
+from hyperkube.storage.store import KeyValue, RangeResult, StoreEvent
 
 
 class DamagedObject(StorageReadError):
@@ -44,6 +47,22 @@ class Decoder:
         if item.unreadable:
             raise StorageReadError(f'unable to transform key "{item.key}": {item.unreadable}')
         return self._transform(item.key, item.value, item.mod_revision)
+
+    def part(self, pages: Iterable[RangeResult], revision: int, most: int) -> Part:
+        """Return the objects of the first pages of a range that have `most` (0: of all), without what the store lost.
+
+        Raises:
+            StorageReadError: a value cannot be decoded.
+        """
+        objects: list[CachedObject] = []
+        looked_at = count = 0
+        for page in pages:
+            objects += [self.object(item) for item in page.items if not item.damaged]
+            looked_at += len(page.items)
+            count = count or page.count
+            if page.more and 0 < most <= looked_at:
+                return Part(objects, revision, count, f"{page.items[-1].key}\0")
+        return Part(objects, revision, count)
 
     def event(self, event: StoreEvent) -> CacheEvent | None:
         """Return the record of a change in the past, None if it cannot be decoded."""

@@ -1,13 +1,17 @@
-"""A page of a resource: cut as Kubernetes cuts it."""
+"""A page of a resource: cut as Kubernetes cuts it, of as few objects as it needs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeAlias
 
 from hyperkube_lib.watch_cache.cached_object import CachedObject
 from hyperkube_lib.watch_cache.watchers import Predicate
 
 from hyperkube.machinery.dataclass import dataclass
+
+LOOKED_AT = 500
+"""Objects that a predicate is asked about at a time, at least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,32 +31,63 @@ class ListResult:
     remaining: int | None = None
 
 
-def cut_page(
-    objects: Sequence[CachedObject], revision: int, *, prefix: str, matches: Predicate | None, limit: int
-) -> ListResult:
-    """Return the first page of the objects; with a predicate, there is a next one while any object was not looked at.
+class Part(NamedTuple):
+    """The first objects of a range at one revision.
 
+    Attributes:
+        end: where those begin that are not among them, empty if all are.
+        total: how many objects the range has.
+    """
+
+    objects: Sequence[CachedObject]
+    revision: int
+    total: int
+    end: str = ""
+
+
+ReadPart: TypeAlias = Callable[[str, int, int], Part]
+"""Returns the first objects from a key on, at a revision (0: now), at least as many as are asked for (0: all)."""
+
+
+def part_of(objects: Sequence[CachedObject], revision: int, total: int) -> Part:
+    """Return the first objects of a range that has `total` of them."""
+    return Part(objects, revision, total, f"{objects[-1].key}\0" if objects and len(objects) < total else "")
+
+
+def read_page(read: ReadPart, low: str, *, prefix: str, matches: Predicate | None, limit: int) -> ListResult:
+    """Return the page of a range that begins at `low`; all of it without a limit.
+
+    With a predicate there is a next page while any object was not looked at.
     Source: kubernetes apiserver ``pkg/storage/cacher/cacher.go`` (GetList) and ``pkg/storage/continue.go``.
     """
     if matches is None:
-        seen = min(limit or len(objects), len(objects))
-        page = objects[:seen]
-    else:
-        page, seen = _matching(objects, matches, limit)
-    if seen >= len(objects):
-        return ListResult(page, revision)
-    next_start = page[-1].key[len(prefix) :] + "\x00"
-    return ListResult(page, revision, next_start, len(objects) - seen if matches is None else None)
+        part = read(low, 0, limit)
+        if not part.end and (not limit or len(part.objects) <= limit):
+            return ListResult(part.objects, part.revision)
+        if len(part.objects) >= limit:
+            page = part.objects[:limit]
+            return ListResult(page, part.revision, _after(page, prefix), part.total - limit)
+    return _collected(read, low, prefix, matches, limit)
 
 
-def _matching(objects: Sequence[CachedObject], matches: Predicate, limit: int) -> tuple[list[CachedObject], int]:
-    """Return up to `limit` matching objects and how many were looked at for them."""
-    if not limit:
-        return [obj for obj in objects if matches(obj)], len(objects)
+def _collected(read: ReadPart, low: str, prefix: str, matches: Predicate | None, limit: int) -> ListResult:
+    """Return a page of several parts, all of the revision of the first."""
     page: list[CachedObject] = []
-    for seen, obj in enumerate(objects, 1):
-        if matches(obj):
+    revision = total = 0
+    while True:
+        part = read(low, revision, max(limit, LOOKED_AT) if limit else 0)
+        total = total or part.total
+        revision = part.revision
+        for seen, obj in enumerate(part.objects, 1):
+            if matches is not None and not matches(obj):
+                continue
             page.append(obj)
-            if len(page) == limit:
-                return page, seen
-    return page, len(objects)
+            if len(page) == limit and (part.end or seen < len(part.objects)):
+                return ListResult(page, revision, _after(page, prefix), total - limit if matches is None else None)
+        if not part.end:
+            return ListResult(page, revision)
+        low = part.end
+
+
+def _after(page: Sequence[CachedObject], prefix: str) -> str:
+    return page[-1].key[len(prefix) :] + "\x00"

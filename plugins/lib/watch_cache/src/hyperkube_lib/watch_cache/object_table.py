@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from hyperkube_lib.watch_cache.cached_object import CachedObject
+from hyperkube_lib.watch_cache.listing import Part
 from hyperkube_lib.watch_cache.watchers import Index, Predicate
 
-from hyperkube.storage.sorted_keys import SortedKeys
+from hyperkube.storage.sorted_keys import SortedKeys, keys_before
 
 IndexFunction: TypeAlias = Callable[[CachedObject], tuple[str, ...]]
 """Returns an object's values in one index; none leaves it out."""
@@ -33,6 +34,15 @@ def in_index(indexes: Mapping[str, IndexFunction], index: Index | None, matches:
     if matches is None:
         return lambda obj: value in values_of(obj)
     return lambda obj: value in values_of(obj) and matches(obj)
+
+
+def only(indexes: Mapping[str, IndexFunction], index: Index | None, part: Part) -> Part:
+    """Return the objects of a whole range that have a value in an index; all if none is asked for."""
+    if index is None:
+        return part
+    name, value = index
+    objects = [obj for obj in part.objects if value in indexes[name](obj)]
+    return Part(objects, part.revision, len(objects))
 
 
 class ObjectTable:
@@ -82,14 +92,43 @@ class ObjectTable:
         self._keys.remove(obj.key)
         self._unfile(obj)
 
-    def between(self, low: str, high: str, index: Index | None = None) -> Sequence[CachedObject]:
-        """Return the objects with keys in ``[low, high)`` and, if given, a value in an index."""
+    def between(self, low: str, high: str, index: Index | None = None, limit: int = 0) -> Sequence[CachedObject]:
+        """Return the objects with keys in ``[low, high)`` and, if given, a value in an index.
+
+        Args:
+            low: the first key.
+            high: the key after the last.
+            index: its objects are all returned.
+            limit: without an index only the first so many, unless it is 0.
+        """
         keys: Iterable[str]
         if index is None:
-            keys = self._keys.between(low, high)
+            keys = self._keys.between(low, high, limit)
         else:
             keys = sorted(key for key in self._index.get(index, ()) if low <= key < high)
         return [self._objects[key] for key in keys]
+
+    def count(self, low: str, high: str) -> int:
+        """Return the number of objects with keys in ``[low, high)``."""
+        return self._keys.count(low, high)
+
+    def before(
+        self, past: Mapping[str, CachedObject | None], low: str, high: str, limit: int
+    ) -> tuple[Sequence[CachedObject], int]:
+        """Return the first objects of ``[low, high)`` as they were before some changes, and how many there were.
+
+        Args:
+            past: the objects of the range that were different, None for those that were not there.
+            low: the first key.
+            high: the key after the last.
+            limit: only so many, unless it is 0.
+        """
+        keys = self._keys.between(low, high, limit + len(past) if limit else 0)
+        count = self._keys.count(low, high)
+        was_there = {key: obj is not None for key, obj in past.items()}
+        then = keys_before(was_there, keys, limit, cut=len(keys) < count)
+        count += sum(there - (key in self._objects) for key, there in was_there.items())
+        return [past.get(key) or self._objects[key] for key in then], count
 
     def _file(self, obj: CachedObject) -> None:
         for index, values_of in self._indexes.items():

@@ -14,8 +14,8 @@ from typing import Protocol
 from hyperkube_lib.watch_cache.cached_object import CachedObject, Transform
 from hyperkube_lib.watch_cache.decoding import DamagedObject, Decoder, UnreadableKeys
 from hyperkube_lib.watch_cache.event_history import EventHistory, HistoryLimits
-from hyperkube_lib.watch_cache.listing import ListResult, cut_page
-from hyperkube_lib.watch_cache.object_table import IndexFunction, ObjectTable, in_index
+from hyperkube_lib.watch_cache.listing import ListResult, Part, part_of, read_page
+from hyperkube_lib.watch_cache.object_table import IndexFunction, ObjectTable, in_index, only
 from hyperkube_lib.watch_cache.watchers import (
     ADDED,
     DEFAULT_BUFFER,
@@ -190,12 +190,18 @@ class ResourceCache:
         low = self.key(namespace, name) if name else self.prefix + (f"{namespace}/" if namespace else "")
         high = f"{low}\0" if name else prefix_end(low)
         low = max(low, self.prefix + start)
-        wanted = resource_version if exact and resource_version else None
+        wanted = resource_version if exact and resource_version else 0
+
+        def read(first: str, revision: int, most: int) -> Part:
+            return self._read(first, high, index, revision or wanted, most)
+
         try:
-            objects, revision = self._read(low, high, index, wanted)
+            if wanted:
+                # Also where it is cached: a page is expired for all servers alike, and for all resources at once.
+                self._source.require_retained(self.prefix, wanted)
+            return read_page(read, low, prefix=self.prefix, matches=matches, limit=limit)
         except Compacted as error:
             raise Expired(TOO_OLD_TO_LIST) from error
-        return cut_page(objects, revision, prefix=self.prefix, matches=matches, limit=limit)
 
     def watch(
         self,
@@ -353,27 +359,20 @@ class ResourceCache:
             self._unreadable[item.key] = StorageReadError(f"unable to transform key {item.key!r}: {error}")
         return None
 
-    def _read(self, low: str, high: str, index: Index | None, wanted: int | None) -> tuple[Sequence[CachedObject], int]:
-        """Return the objects of a key range now, or as they were at the revision `wanted`."""
-        if wanted is not None:
-            # Also where it is still cached: a page is expired for all servers alike, and for all resources at once.
-            self._source.require_retained(self.prefix, wanted)
+    def _read(self, low: str, high: str, index: Index | None, revision: int, most: int) -> Part:
+        """Return the first objects of a key range at a revision (0: now), all of those in an index."""
         with self._lock:
-            if wanted is None or wanted >= self._revision:
+            if not revision or revision >= self._revision:
                 self._unreadable.check(low, high)
-                return self._objects.between(low, high, index), wanted or self.revision
-            if wanted >= self._history.complete_from and not self._unreadable:
-                past = self._history.undone_to(wanted)
-                now = {obj.key: obj for obj in self._objects.between(low, high, None)}
-                then = {key: obj for key, obj in (now | past).items() if obj is not None and low <= key < high}
-                return self._only([then[key] for key in sorted(then)], index), wanted
-        pages = self._source.read_range(low, high, wanted)
-        then_objects = [self._decoder.object(item) for page in pages for item in page.items if not item.damaged]
-        return self._only(then_objects, index), wanted
-
-    def _only(self, objects: Sequence[CachedObject], index: Index | None) -> Sequence[CachedObject]:
-        name, value = index or ("", "")
-        return [obj for obj in objects if value in self._indexes[name](obj)] if index else objects
+                objects = self._objects.between(low, high, index, most)
+                count = self._objects.count(low, high) if most and index is None else len(objects)
+                return part_of(objects, revision or self.revision, count)
+            if revision >= self._history.complete_from and not self._unreadable:
+                changed = {key: obj for key, obj in self._history.undone_to(revision).items() if low <= key < high}
+                objects, count = self._objects.before(changed, low, high, most if index is None else 0)
+                return only(self._indexes, index, part_of(objects, revision, count))
+        pages = self._source.read_range(low, high, revision)
+        return only(self._indexes, index, self._decoder.part(pages, revision, most if index is None else 0))
 
     def _replay(self, watch: CacheWatch, revision: int) -> Iterator[CacheEvent]:
         if revision < self._history.complete_from:

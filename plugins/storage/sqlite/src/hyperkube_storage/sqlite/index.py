@@ -61,9 +61,9 @@ class Index:
                 self._leased.setdefault(entry.lease, set()).add(key)
         self.get = entries.get
 
-    def keys(self, start: str, end: str) -> list[str]:
-        """Return the keys in ``[start, end)`` in order."""
-        return self._keys.between(start, end)
+    def keys(self, start: str, end: str, limit: int = 0) -> list[str]:
+        """Return the keys in ``[start, end)`` in order, only the first `limit` of them unless that is 0."""
+        return self._keys.between(start, end, limit)
 
     def count(self, start: str, end: str) -> int:
         """Return the number of keys in ``[start, end)``."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
+from zlib import crc32
 
 from hyperkube_storage.sqlite.database import PLACE_BITS, Database, unusable
 from hyperkube_storage.sqlite.index import Entry, Row
@@ -13,10 +14,10 @@ from hyperkube.machinery.errors import UsageError
 from hyperkube.storage.store import KeyValue, StoreEvent
 
 _ALL = "SELECT id, previous, key, created, version, lease, value, sum FROM history"
-_BY_ID = f"{_ALL} WHERE id = ?"
+_KEY = "SELECT id, previous, key, created, version, lease, x'', NULL FROM history"
 
-
-_KEY_BY_ID = "SELECT id, previous, key, created, version, lease, x'', NULL FROM history WHERE id = ?"
+ITEMS_AT_ONCE = 500
+"""Keys that one statement reads."""
 
 
 class Found(NamedTuple):
@@ -124,7 +125,7 @@ def read_item(connection: sqlite3.Connection, key: str, row_id: int, *, keys_onl
     The key is that of the index: what a damaged row says of itself is not believed.
     """
     try:
-        found = connection.execute(_KEY_BY_ID if keys_only else _BY_ID, (row_id,)).fetchone()
+        found = connection.execute(f"{_KEY if keys_only else _ALL} WHERE id = ?", (row_id,)).fetchone()
     except sqlite3.Error as error:
         if not is_damage(error):
             raise
@@ -156,36 +157,51 @@ def _not_as_written(key: str, revision: int) -> str:
 
 def read_items(connection: sqlite3.Connection, places: Mapping[str, int], *, keys_only: bool) -> list[KeyValue]:
     """Return keys with or without values, from the row that each of them is in."""
-    return [
-        read_item(connection, key, row_id, keys_only=keys_only) or damaged_item(key, row_id, _lost(key))
-        for key, row_id in places.items()
-    ]
+    keys = list(places)
+    items: list[KeyValue] = []
+    for start in range(0, len(keys), ITEMS_AT_ONCE):
+        items += _read_some(connection, {key: places[key] for key in keys[start : start + ITEMS_AT_ONCE]}, keys_only)
+    return items
+
+
+def _read_some(connection: sqlite3.Connection, places: Mapping[str, int], keys_only: bool) -> list[KeyValue]:
+    """Return some keys, read by one statement in the order of the file; one by one if any of them is damaged."""
+    wanted = f"{_KEY if keys_only else _ALL} WHERE id IN (SELECT value FROM json_each(?))"  # noqa: S608 - constants
+    ids = "[" + ",".join(map(str, places.values())) + "]"
+    try:
+        found = connection.execute(wanted, (ids,)).fetchall()
+    except sqlite3.Error as error:
+        if not is_damage(error):
+            raise
+        found = []
+    by_id = {row[0]: row for row in found}
+    items: list[KeyValue] = []
+    for key, row_id in places.items():
+        row = by_id.get(row_id)
+        item = _whole_item(key, row) if row is not None else None
+        item = item or read_item(connection, key, row_id, keys_only=keys_only)
+        items.append(item or damaged_item(key, row_id, _lost(key)))
+    return items
+
+
+def _whole_item(key: str, columns: tuple[int, int, str, int, int, int, bytes, int | None]) -> KeyValue | None:
+    """Return a row as its key, None if it is not what was written."""
+    row_id, previous, row_key, created, version, lease, value, checksum = columns
+    head = f"{row_id} {previous} {created} {version} {lease} {row_key}"
+    if row_key != key or (checksum is not None and checksum != crc32(value, crc32(head.encode()))):
+        return None
+    return KeyValue(key, value, created, row_id >> PLACE_BITS, version, lease)
 
 
 def _lost(key: str) -> str:
     return f"the storage file has lost key {key!r}"
 
 
-def rewind(
-    connection: sqlite3.Connection, latest: Mapping[str, int], start: str, end: str, revision: int, now: int
-) -> dict[str, int]:
-    """Return the row of each key in a range as of `revision`, in order, from those as of `now`.
-
-    The first change of a key after `revision` names the row that it replaced.
-    """
-    changes = connection.execute(
-        "SELECT key, previous FROM history WHERE id >= ? AND id < ? AND key >= ? AND key < ? ORDER BY id DESC",
-        (_first_row(revision + 1), _first_row(now + 1), start, end),
-    )
-    then = {**latest, **dict(changes.fetchall())}
-    return {key: then[key] for key in sorted(then) if then[key]}
-
-
 def read_events(connection: sqlite3.Connection, start: str, end: str, after: int, until: int) -> list[StoreEvent]:
     """Return a range's changes after one revision up to another."""
     changes = connection.execute(
         "SELECT id, previous, key, version FROM history WHERE id >= ? AND id < ? AND key >= ? AND key < ? ORDER BY id",
-        (_first_row(after + 1), _first_row(until + 1), start, end),
+        (first_row(after + 1), first_row(until + 1), start, end),
     )
     return [
         StoreEvent(
@@ -296,8 +312,9 @@ def key_value(row: Row) -> KeyValue:
 
 def last_row(revision: int) -> int:
     """Return the highest id that a row of this revision could have."""
-    return _first_row(revision + 1) - 1
+    return first_row(revision + 1) - 1
 
 
-def _first_row(revision: int) -> int:
+def first_row(revision: int) -> int:
+    """Return the lowest id that a row of this revision could have."""
     return revision << PLACE_BITS

@@ -11,7 +11,6 @@ import sqlite3
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from itertools import islice
 from pathlib import Path
 
 from hyperkube_storage.sqlite import rows
@@ -20,6 +19,7 @@ from hyperkube_storage.sqlite.database import Database, failure
 from hyperkube_storage.sqlite.group_commit import GroupCommit
 from hyperkube_storage.sqlite.index import Batch, Index, Row
 from hyperkube_storage.sqlite.maintenance import Maintenance
+from hyperkube_storage.sqlite.pages import SPARE, Live, changed_since
 from hyperkube_storage.sqlite.work import (
     CloneFile,
     EndLease,
@@ -109,20 +109,33 @@ class SqliteStore:
     def range(self, start: str, end: str, *, limit: int = 0, revision: int = 0, keys_only: bool = False) -> RangeResult:
         """Return the keys in ``[start, end)`` in byte order, now or at `revision`."""
         with self.database.reader() as connection:
-            with self._lock:
-                now = self._revision
-                self._check_readable(revision)
-                keys = self._index.keys(start, end)
-                past = 0 < revision < now
-                latest = {key: self._index.get(key) for key in (keys if past or not limit else keys[:limit])}
-                rows.begin_snapshot(connection)
-            found = {key: entry.row for key, entry in latest.items() if entry is not None}
-            if past:
-                found = rows.rewind(connection, found, start, end, revision, now)
-            count = len(found) if past else len(keys)
-            chosen = dict(islice(found.items(), limit or None))
-            items = rows.read_items(connection, chosen, keys_only=keys_only)
-            return RangeResult(items, now, count, more=len(items) < count)
+            most = limit + SPARE if limit and revision else limit
+            now, live = self._look(connection, start, end, most, revision)
+            if 0 < revision < now:
+                past = changed_since(connection, start, end, revision, now)
+                page = live.as_of(past, limit)
+                if page is None:  # so many keys have come since: look at all, and at the changes up to then
+                    connection.execute("COMMIT")
+                    now, live = self._look(connection, start, end, 0, revision)
+                    page = live.as_of(changed_since(connection, start, end, revision, now), limit)
+            else:
+                page = live.first(limit)
+            assert page is not None  # noqa: S101 - all keys are enough
+            items = rows.read_items(connection, page.rows, keys_only=keys_only)
+            return RangeResult(items, now, page.total, more=len(items) < page.total)
+
+    def _look(self, connection: sqlite3.Connection, start: str, end: str, most: int, revision: int) -> tuple[int, Live]:
+        """Return the current revision and the first `most` keys of a range (0: all), and let the connection see both.
+
+        Raises:
+            Compacted, FutureRevision: `revision` cannot be read.
+        """
+        with self._lock:
+            self._check_readable(revision)
+            keys = self._index.keys(start, end, most)
+            found = {key: entry.row for key in keys if (entry := self._index.get(key)) is not None}
+            rows.begin_snapshot(connection)
+            return self._revision, Live(found, self._index.count(start, end) if most else len(found))
 
     def count(self, start: str, end: str) -> int:
         """Return the number of live keys in ``[start, end)``."""

@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypeAlias
 import orjson
 from hyperkube_host.apiserver.resources.custom_codec import CustomCodec
 from hyperkube_host.apiserver.resources.known_metadata import KnownMetadata, KnownStatus
+from hyperkube_host.apiserver.resources.loads import Loads
 from hyperkube_host.apiserver.resources.nil_lists import Places, nil_lists, with_nil_lists
 from hyperkube_host.apiserver.resources.writing import Writing
 from hyperkube_lib.structured_merge.managed_fields import FieldScope
@@ -90,6 +91,7 @@ class ResourceStorage:
         self._schemas: list[Any] = []
         self._custom: CustomCodec | None = None
         self._written: dict[int, Writing] = {}
+        self.loads = Loads()
 
     def learn(self, spec: ResourceSpec) -> None:
         """Note the field selectors and indexes of a version that is stored here."""
@@ -129,10 +131,11 @@ class ResourceStorage:
         read = read_object(texts_of(self._fields) if self._fields else None, self._object_of)
         if self._custom is not None and self._custom.reshapes:
             return self._of_custom(self._custom, read)
-        written, blanks = self._written, self.blanks
+        written, blanks, loads = self._written, self.blanks, self.loads
 
         def transform(key: str, value: bytes, revision: int) -> CachedObject:
             cached = read(key, blanks.shown_body(value) if blanks else value, revision)
+            loads.made(cached)
             if (known := written.get(id(value))) is not None and known.value is value:
                 known.cached = cached
             return cached
@@ -144,9 +147,9 @@ class ResourceStorage:
         return Writing(value, obj, self._written)
 
     def _object_of(self, value: bytes) -> Object | None:
-        """Return the object of a value that is being stored, or None."""
+        """Return the object of a value that is being stored, or of one that is read for a reader; else None."""
         known = self._written.get(id(value))
-        return known.obj if known is not None and known.value is value else None
+        return known.obj if known is not None and known.value is value else self.loads.parsed(value)
 
     @staticmethod
     def _of_custom(codec: CustomCodec, read: Transform) -> Transform:
