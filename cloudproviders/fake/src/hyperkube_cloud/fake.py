@@ -19,10 +19,13 @@ from hyperkube.hookspecs.cloud import (
     DiskAttachedElsewhere,
     DiskNotFound,
     DiskRequest,
+    DiskSnapshot,
     InstanceMetadata,
     InstanceNotFound,
     Route,
+    SnapshotNotFound,
 )
+from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.objects import NodeName, Object, name_of, uid_of
 from hyperkube.plugin import Plugin
 
@@ -166,11 +169,13 @@ class FakeRoutes:
 
 
 class FakeDisks:
-    """Disks that hold nothing; implements `hyperkube.hookspecs.cloud.Disks`."""
+    """Disks that hold nothing; implements `hyperkube.hookspecs.cloud.Disks` and `SnapshotsDisks`."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
         self._lock = threading.Lock()
         self._disks: dict[str, Disk] = {}
+        self._snapshots: dict[str, DiskSnapshot] = {}
         self._holders: dict[str, NodeName] = {}
 
     def create(self, request: DiskRequest) -> Disk:
@@ -178,6 +183,8 @@ class FakeDisks:
         if request.zone not in {"", ZONE}:
             raise CloudFailed(f"zone {request.zone!r} does not exist (known: {ZONE})")
         labels = {"topology.kubernetes.io/zone": ZONE, "topology.kubernetes.io/region": REGION}
+        if request.snapshot:
+            self.snapshot(request.snapshot)
         with self._lock:
             disk = Disk(id=f"disk-{request.name}", size=request.size, labels=labels)
             return self._disks.setdefault(disk.id, disk)
@@ -218,6 +225,27 @@ class FakeDisks:
         with self._lock:
             return {disk_id: self._holders.get(disk_id) == node_name for disk_id in disk_ids}
 
+    def create_snapshot(self, name: str, disk_id: str) -> DiskSnapshot:
+        """Note a snapshot."""
+        with self._lock:
+            ident = f"snapshot-{name}"
+            if ident not in self._snapshots:
+                size, now = self._disk(disk_id).size, self._clock.now().timestamp()
+                self._snapshots[ident] = DiskSnapshot(id=ident, disk=disk_id, size=size, created=now, ready=True)
+            return self._snapshots[ident]
+
+    def snapshot(self, snapshot_id: str) -> DiskSnapshot:
+        """Return a snapshot."""
+        with self._lock:
+            if snapshot_id not in self._snapshots:
+                raise SnapshotNotFound(f"there is no snapshot {snapshot_id!r}")
+            return self._snapshots[snapshot_id]
+
+    def delete_snapshot(self, snapshot_id: str) -> None:
+        """Forget a snapshot."""
+        with self._lock:
+            self._snapshots.pop(snapshot_id, None)
+
     def _disk(self, disk_id: str) -> Disk:
         if disk_id not in self._disks:
             raise DiskNotFound(f"there is no disk {disk_id!r}")
@@ -253,6 +281,6 @@ class Fake(Plugin):
             load_balancers=FakeLoadBalancers(self.things()),
             instances=FakeInstances(),
             routes=FakeRoutes(),
-            disks=FakeDisks(),
+            disks=FakeDisks(self.context.clock),
             clusters=FakeClusters(),
         )

@@ -51,6 +51,10 @@ class DiskNotFound(HyperkubeError):
     """The cloud has no such disk (any more)."""
 
 
+class SnapshotNotFound(HyperkubeError):
+    """The cloud has no such snapshot of a disk (any more)."""
+
+
 class DiskAttachedElsewhere(CloudFailed):
     """The disk is attached to another machine, and can be to one only: that of `node`, where it is known."""
 
@@ -185,6 +189,7 @@ class DiskRequest:
         zone: where, empty for the provider's choice.
         parameters: those of the StorageClass, lower-case keys.
         tags: what the cloud is to note with the disk: cluster, claim.
+        snapshot: the id of what it is to hold from the start; given only to providers whose disks are `SnapshotsDisks`.
     """
 
     name: str
@@ -192,6 +197,7 @@ class DiskRequest:
     zone: str = ""
     parameters: Mapping[str, str] = field(default_factory=dict)
     tags: Mapping[str, str] = field(default_factory=dict)
+    snapshot: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -228,6 +234,47 @@ class Disks(Protocol):
 
     def attached(self, disk_ids: Sequence[str], node_name: NodeName) -> Mapping[str, bool]:
         """Tell of each disk whether the node's machine has it; of none if the machine is gone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiskSnapshot:
+    """What a disk held at one time.
+
+    Attributes:
+        id: the cloud's.
+        disk: the id of the disk, empty where the cloud no longer knows it.
+        size: bytes that a disk made of it needs at least.
+        created: seconds since 1970.
+        ready: whether a disk can be made of it.
+    """
+
+    id: str
+    disk: str
+    size: int
+    created: float
+    ready: bool
+
+
+@runtime_checkable
+class SnapshotsDisks(Protocol):
+    """Disks of which snapshots are taken, and that are made of those; all calls are idempotent."""
+
+    def create_snapshot(self, name: str, disk_id: str) -> DiskSnapshot:
+        """Begin a snapshot, or return the one of that name, of whichever disk.
+
+        Raises:
+            DiskNotFound: there is no such disk, and no snapshot of that name.
+        """
+
+    def snapshot(self, snapshot_id: str) -> DiskSnapshot:
+        """Return a snapshot.
+
+        Raises:
+            SnapshotNotFound: there is none.
+        """
+
+    def delete_snapshot(self, snapshot_id: str) -> None:
+        """Delete a snapshot; no error if it is gone. Disks that were made of it stay as they are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,13 +7,13 @@ Source: kubernetes legacy-cloud-providers ``aws/aws.go`` (CreateDisk, AttachDisk
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Mapping, Sequence
 from string import ascii_lowercase
 from typing import Any, Final
 
 from hyperkube_cloud.aws.calls import Calls, Refused
 from hyperkube_cloud.aws.instances import AwsInstances, Machine, node_name
+from hyperkube_cloud.aws.snapshots import GIB, MISSING, EbsSnapshots, volume_id
 from hyperkube_cloud.aws.tags import as_list, owned_by
 from hyperkube_lib.cloud_provider.nodes import REGION, ZONE
 
@@ -27,26 +27,11 @@ from hyperkube.hookspecs.cloud import (
 )
 from hyperkube.machinery.objects import NodeName, Object
 
-GIB: Final = 2**30
 DEVICES: Final = tuple(f"/dev/xvd{first}{last}" for first, last in itertools.product("bc", ascii_lowercase))
 CLAIM_TAG = "kubernetes.io/created-for/pv/name"
 _KINDS = frozenset({"gp2", "gp3", "io1", "io2", "sc1", "st1", "standard"})
-_MISSING = frozenset({"InvalidVolume.NotFound", "InvalidVolumeID.Malformed", "InvalidParameterValue"})
-_ID = re.compile(r"vol-[0-9a-f]+")
 
 Volume = Mapping[str, Any]
-
-
-def volume_id(disk_id: str) -> str:
-    """Return the volume of ``aws://ZONE/ID`` or a bare id.
-
-    Raises:
-        DiskNotFound: it is the id of something else.
-    """
-    last = disk_id.rpartition("/")[2]
-    if not _ID.fullmatch(last):
-        raise DiskNotFound(f"Invalid format for AWS volume ({disk_id})")
-    return last
 
 
 def options(request: DiskRequest) -> dict[str, Any]:
@@ -93,11 +78,12 @@ def _gib(size: int) -> int:
     return -(-size // GIB)
 
 
-class AwsDisks:
-    """EBS; implements `hyperkube.hookspecs.cloud.Disks` and `hyperkube.hookspecs.cloud.Volumes`."""
+class AwsDisks(EbsSnapshots):
+    """EBS; implements `hyperkube.hookspecs.cloud.Disks`, `Volumes` and `SnapshotsDisks` there."""
 
     def __init__(self, calls: Calls, instances: AwsInstances, cluster: str) -> None:
-        self._calls, self._instances, self._cluster = calls, instances, cluster
+        super().__init__(calls, cluster)
+        self._instances = instances
 
     def create(self, request: DiskRequest) -> Disk:
         """Make a volume, or return the one that was made for that PersistentVolume."""
@@ -114,6 +100,7 @@ class AwsDisks:
             "ec2",
             "create_volume",
             **wanted,
+            **({"SnapshotId": request.snapshot} if request.snapshot else {}),
             AvailabilityZone=request.zone or self._any_zone(),
             TagSpecifications=[{"ResourceType": "volume", "Tags": as_list(tags)}],
         )
@@ -126,7 +113,7 @@ class AwsDisks:
         except DiskNotFound:
             return
         except Refused as error:
-            if error.code not in _MISSING:
+            if error.code not in MISSING:
                 raise
 
     def resize(self, disk_id: str, size: int) -> int:
@@ -197,7 +184,7 @@ class AwsDisks:
         try:
             (found,) = self._volumes(VolumeIds=[volume_id(disk_id)])
         except Refused as error:
-            if error.code not in _MISSING:
+            if error.code not in MISSING:
                 raise
             raise DiskNotFound(f"volume {disk_id!r} not found") from error
         return found

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import socket
+from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from hyperkube.hookspecs import cloud as specs
@@ -21,6 +22,8 @@ from hyperkube.hookspecs.cloud import (
     NamesBalancers,
     Route,
     Routes,
+    SnapshotNotFound,
+    SnapshotsDisks,
     UpdatesHosts,
 )
 from hyperkube.machinery.objects import NodeName, Object, copy_object
@@ -96,6 +99,12 @@ class CloudContract:
     def disks(self, built: Plugin) -> Disks:
         """Return the capability, or skip the test."""
         return _needed(self.cloud(built).disks, "disks")
+
+    def snapshots(self, disks: Disks) -> SnapshotsDisks:
+        """Return the disks if snapshots can be taken of them, or skip the test."""
+        if not isinstance(disks, SnapshotsDisks):
+            raise SkipTest("no snapshots can be taken of this provider's disks")
+        return disks
 
     def request(self, name: str = "pvc-1", size: int = GIB) -> DiskRequest:
         """Return a disk that the provider can make."""
@@ -282,6 +291,41 @@ class CloudContract:
         with raises(DiskNotFound):
             disks.resize(self.missing_disk(), GIB)
         disks.detach(self.missing_disk(), NodeName("n1"))
+
+    def test_a_snapshot_is_taken_once_for_its_name_and_becomes_a_disk(self, built: Plugin) -> None:
+        disks = self.disks(built)
+        snapshots = self.snapshots(disks)
+        disk, other = (disks.create(self.request(name)).id for name in ("pvc-1", "pvc-2"))
+
+        taken = snapshots.create_snapshot("snapshot-1", disk)
+        again = snapshots.create_snapshot("snapshot-1", other)
+        made = disks.create(replace(self.request("pvc-3", taken.size), snapshot=taken.id))
+
+        assert (again.id, again.disk) == (taken.id, taken.disk)
+        assert snapshots.create_snapshot("snapshot-2", disk).id != taken.id
+        assert snapshots.snapshot(taken.id).ready
+        assert taken.size >= GIB
+        assert made.size >= taken.size
+        assert made.id not in {disk, other}
+
+    def test_deleting_a_snapshot_may_be_repeated_and_leaves_the_disks(self, built: Plugin) -> None:
+        disks = self.disks(built)
+        snapshots = self.snapshots(disks)
+        disk = disks.create(self.request()).id
+        taken = snapshots.create_snapshot("snapshot-1", disk)
+
+        snapshots.delete_snapshot(taken.id)
+        snapshots.delete_snapshot(taken.id)
+
+        with raises(SnapshotNotFound):
+            snapshots.snapshot(taken.id)
+        assert disks.create(self.request()).id == disk
+
+    def test_no_snapshot_is_taken_of_a_disk_that_is_not_there(self, built: Plugin) -> None:
+        snapshots = self.snapshots(self.disks(built))
+
+        with raises(DiskNotFound):
+            snapshots.create_snapshot("snapshot-1", self.missing_disk())
 
 
 def _needed(capability: Capability | None, name: str) -> Capability:
