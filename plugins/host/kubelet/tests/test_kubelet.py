@@ -8,10 +8,13 @@ from pathlib import Path
 import pytest
 
 from hyperkube.client.fake import FakeClient
+from hyperkube.hookspecs import hookimpl
+from hyperkube.hookspecs.cloud import Cloud, CloudUnavailable, InstanceMetadata
 from hyperkube.kinds.conditions import condition
 from hyperkube.kinds.resources import LEASES, NODES, PODS
 from hyperkube.machinery.clock import SystemClock
 from hyperkube.machinery.errors import UsageError
+from hyperkube.plugin import Plugin
 
 pytest.importorskip("hyperkube_runtime.hollow", reason="simulates pods")
 
@@ -326,3 +329,62 @@ def test_a_pod_of_an_unknown_runtime_class_does_not_start_and_says_why(hollow):
     assert message.startswith("Failed to create pod sandbox: ")
     assert '"gvisor"' in message
     assert hollow.status("p").get("phase", "Pending") == "Pending"
+
+
+class Machines:
+    """Instances of a cloud that is away when it is asked first; `calls` are how often it was asked."""
+
+    calls = 0
+
+    def metadata(self, node):
+        Machines.calls += 1
+        if Machines.calls == 1:
+            raise CloudUnavailable("the cloud is away")
+        row = {"type": "InternalIP", "address": "10.0.0.4"}
+        return InstanceMetadata(provider_id=f"gce://p/z/{node['metadata']['name']}", addresses=(row,), zone="z")
+
+
+class OneCloud(Plugin):
+    """That cloud."""
+
+    @hookimpl
+    def cloud_provider(self):
+        return Cloud(name="gce", instances=Machines(), routes=Machines())
+
+
+class KeepsNodes(FakeClient):
+    """Keeps nodes as they are registered: with the status that an API server takes as well."""
+
+    def create(self, resource, obj, *more, **options):
+        if resource == NODES:
+            self.registered = obj
+        return super().create(resource, obj, *more, **options)
+
+
+def test_a_node_registers_once_its_own_cloud_has_said_what_it_is(tmp_path, monkeypatch):
+    pytest.importorskip("hyperkube_cloud.gce")
+    monkeypatch.setattr("hyperkube_cloud.gce.Gce", OneCloud)
+    monkeypatch.setattr(Machines, "calls", 0)
+    client = KeepsNodes(SystemClock())
+    options = {"cloud-provider": "gce", "node-status-update-frequency": "200ms", "node-ip": ""}
+    with running(tmp_path, client=client, **options) as rig:
+        until(lambda: rig.client.objects(NODES))
+        node = rig.client.get(NODES, "n1")
+
+    assert node["spec"] == {"providerID": "gce://p/z/n1"}
+    assert node["metadata"]["labels"]["topology.kubernetes.io/zone"] == "z"
+    assert node["status"]["addresses"] == [
+        {"type": "InternalIP", "address": "10.0.0.4"},
+        {"type": "Hostname", "address": "n1"},
+    ]
+    assert condition(client.registered["status"], "NetworkUnavailable")["reason"] == "NoRouteCreated"
+
+
+def test_a_cloud_that_knows_no_machines_leaves_the_node_as_it_is(tmp_path):
+    pytest.importorskip("hyperkube_cloud.local")
+    with running(tmp_path, **{"cloud-provider": "local"}) as rig:
+        until(lambda: rig.client.objects(NODES))
+        node = rig.client.get(NODES, "n1")
+
+    assert "providerID" not in node["spec"]
+    assert node["status"]["addresses"][0] == {"type": "InternalIP", "address": "127.0.0.1"}

@@ -30,19 +30,6 @@ def is_uninitialized(node: Object) -> bool:
     return any(taint.get("key") == CLOUD_UNINITIALIZED for taint in (node.get("spec") or {}).get("taints") or [])
 
 
-def labels(known: InstanceMetadata) -> dict[str, str]:
-    """Return the labels that a machine gives its node, in both spellings."""
-    pairs = {
-        "beta.kubernetes.io/instance-type": known.instance_type,
-        "node.kubernetes.io/instance-type": known.instance_type,
-        "failure-domain.beta.kubernetes.io/zone": known.zone,
-        "topology.kubernetes.io/zone": known.zone,
-        "failure-domain.beta.kubernetes.io/region": known.region,
-        "topology.kubernetes.io/region": known.region,
-    }
-    return {**known.labels, **{key: value for key, value in pairs.items() if value}}
-
-
 def addresses(node: Object, known: InstanceMetadata) -> list[Object]:
     """Return the rows of ``status.addresses``: the cloud's, with the host's name if the cloud does not know it.
 
@@ -82,6 +69,8 @@ def refresh(node: Object, known: InstanceMetadata) -> list[Action]:
 
 def initialize(node: Object, known: InstanceMetadata) -> list[Action]:
     """Return the addresses, then all else: the taint goes with the last write."""
+    from hyperkube_lib.cloud_provider.nodes import machine_labels
+
     rows = addresses(node, known)
     spec = node.get("spec") or {}
     taints = [taint for taint in spec.get("taints") or [] if taint.get("key") != CLOUD_UNINITIALIZED]
@@ -94,7 +83,7 @@ def initialize(node: Object, known: InstanceMetadata) -> list[Action]:
         actions.append(Patch(NODES, name_of(node), {"status": {"addresses": rows}}, subresource="status"))
     return [
         *actions,
-        Patch(NODES, name_of(node), {"metadata": {"labels": labels(known), **version}, "spec": changed}),
+        Patch(NODES, name_of(node), {"metadata": {"labels": machine_labels(known), **version}, "spec": changed}),
         Emit(node, "Normal", "Synced", "Node synced successfully"),
     ]
 

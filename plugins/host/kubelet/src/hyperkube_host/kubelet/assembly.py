@@ -9,6 +9,7 @@ import logging
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hyperkube_host.kubelet.allocation.admission import Admission
 from hyperkube_host.kubelet.allocation.allocation_manager import AllocationManager
@@ -77,6 +78,9 @@ from hyperkube.kinds.resources import SERVICES
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.objects import Object, uid_of
 from hyperkube.machinery.record import Record
+
+if TYPE_CHECKING:
+    from hyperkube_host.kubelet.cloudresource.cloud_request_manager import CloudRequestManager
 
 _log = logging.getLogger("hyperkube.kubelet")
 
@@ -176,6 +180,7 @@ def _foundation(
         options, runtime, clock, recorder, directories, pods, queue, volumes, container_manager
     )
     state = RuntimeState(runtime, plugins.network, clock, pleg.unhealthy, managers.shutdown.problem)
+    cloud = _cloud(plugins, options, clock)
     status = NodeStatus(
         options.node,
         runtime,
@@ -185,6 +190,7 @@ def _foundation(
         container_manager.node_resources,
         managers.evictions.conditions,
         volumes.volumes_in_use,
+        cloud,
     )
     return _Foundation(
         options=options,
@@ -201,9 +207,18 @@ def _foundation(
         node_managers=managers,
         pleg=pleg,
         state=state,
-        node=NodeUpdater(client, options.node, clock, recorder, status),
+        node=NodeUpdater(client, options.node, clock, recorder, status, cloud),
         volumes=volumes,
     )
+
+
+def _cloud(plugins: KubeletPlugins, options: KubeletOptions, clock: Clock) -> CloudRequestManager | None:
+    """Return what asks the cloud about the node, where the kubelet is to do so and the cloud knows machines."""
+    if plugins.cloud is None or plugins.cloud.instances is None:
+        return None
+    from hyperkube_host.kubelet.cloudresource.cloud_request_manager import CloudRequestManager
+
+    return CloudRequestManager(plugins.cloud, options.node, clock)
 
 
 class _VolumeSources(Record):

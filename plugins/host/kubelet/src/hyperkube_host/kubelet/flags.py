@@ -21,7 +21,7 @@ from hyperkube.plugin.flags import (
 )
 
 NAME = "kubelet"
-FAMILIES = ("runtime", "network", "csi", "volume")
+FAMILIES = ("runtime", "network", "cloud", "csi", "volume")
 """Whose plugins the server loads, and whose flags it has."""
 
 FLAGS = (
@@ -40,8 +40,19 @@ FLAGS = (
         Flag("node-lease-duration-seconds", INT, 40, "life of the node's lease"),
         Flag("api-servers", LIST, "", "API servers; the first is used", deprecated="use --kubeconfig"),
         Flag("pod-cidr", CIDRS, "", "pod addresses of a stand-alone node"),
-        Flag("cloud-provider", STRING, "", "external: the node waits until its cloud has described it"),
-        Flag("cloud-config", STRING, "", "no effect: clouds are asked by their controller manager", accepted=True),
+        Flag(
+            "cloud-provider",
+            STRING,
+            "",
+            "provider that is asked what this node is; external: the node waits until its cloud has described it",
+        ),
+        Flag("cloud-config", STRING, "", "its configuration file"),
+        Flag(
+            "external-cloud-volume-plugin",
+            STRING,
+            "",
+            "with --cloud-provider=external the provider whose disks this node mounts",
+        ),
         Flag(
             "bootstrap-kubeconfig",
             STRING,

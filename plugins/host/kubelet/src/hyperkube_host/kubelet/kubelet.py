@@ -133,6 +133,7 @@ class Kubelet:
             services.services.start()
         services.pod_certificates.start()
         services.node_managers.shutdown.start()
+        services.node.start()
         self._queue.add(Task.SYNC_NODE)
         for source in services.sources:
             source.start()
@@ -175,6 +176,7 @@ class Kubelet:
         if services.node_managers.notifier is not None:
             services.node_managers.notifier.close()
         services.pleg.close()
+        services.node.close()
         services.drivers.close()
         if services.volumes is not None:
             services.volumes.close()
@@ -188,6 +190,7 @@ class Kubelet:
         self.runtime.close()
         for host in reversed(self._plugins.hosts):
             host.close()
+        self._plugins.cloud_provider.close()
 
     def _update_container(self, container_id: str, linux: Config) -> None:
         if isinstance(self.runtime, UpdatesResources):

@@ -9,13 +9,15 @@ from typing import Any
 
 from hyperkube_host.kubelet.flags import FAMILIES, FLAGS, NAME
 from hyperkube_host.kubelet.network.network_choice import use_network
-from hyperkube_host.kubelet.options import KubeletOptions
+from hyperkube_host.kubelet.options import AUTO_DETECT, KubeletOptions
+from hyperkube_lib.cloud_provider import CloudProvider
 
 from hyperkube.client.client import Client
 from hyperkube.hookspecs import network as network_specs
 from hyperkube.hookspecs import runtime as runtime_specs
 from hyperkube.hookspecs import volume as volume_specs
 from hyperkube.hookspecs.base import PluginContext
+from hyperkube.hookspecs.cloud import Cloud
 from hyperkube.hookspecs.network import Network, NetworkHooks
 from hyperkube.hookspecs.runtime import Runtime, RuntimeHooks, Simulated, TakesAddresses
 from hyperkube.hookspecs.volume import VolumeHooks, Volumes
@@ -41,6 +43,8 @@ class KubeletPlugins:
     node_network: Network | None
     volumes: tuple[tuple[str, Volumes], ...]
     hosts: tuple[PluginHost[Any], ...]
+    cloud_provider: CloudProvider
+    cloud: Cloud | None
 
     @property
     def network(self) -> Network | None:
@@ -85,9 +89,12 @@ def load_plugins(options: KubeletOptions, client: Client | None, clock: Clock) -
         kinds: PluginHost[VolumeHooks] = load("volume", names, volume_specs, partial(context, "volume"))
         hosts.append(kinds)
         volumes = tuple(zip(names, kinds.hook.volume_kinds(), strict=True))
+    cloud = options.values["cloud-provider"]
+    provider = CloudProvider(context("cloud", cloud))
+    asked = None if cloud == AUTO_DETECT else provider.build(cloud)
     for line in settings.without_effect():
         _log.warning("%s", line)
-    return KubeletPlugins(runtime, network, volumes, tuple(hosts))
+    return KubeletPlugins(runtime, network, volumes, tuple(hosts), provider, asked)
 
 
 def _load_runtime(name: str, context: Callable[[str], PluginContext]) -> PluginHost[RuntimeHooks]:

@@ -23,7 +23,8 @@ REMOTE, DOCKER = "remote", "docker"
 RUNTIME_SOCKETS = ("/run/containerd/containerd.sock", "/run/crio/crio.sock", "/run/cri-dockerd.sock")
 """Where runtimes listen; the first that is there is used by a kubelet that is given no other."""
 EXTERNAL_CLOUD = "external"
-CLOUD_WORDS = ("", EXTERNAL_CLOUD, "auto-detect")
+AUTO_DETECT = "auto-detect"
+CLOUD_WORDS = ("", EXTERNAL_CLOUD, AUTO_DETECT)
 """What ``--cloud-provider`` may say beside a plugin's name: no cloud, one that others ask, and the 1.x default."""
 
 
@@ -51,6 +52,7 @@ class NodeOptions(Record):
     controller_attaches: bool
     keeps_volumes: bool
     external_cloud: bool
+    hostname_overridden: bool
 
     @classmethod
     def of(cls, values: FlagValues) -> NodeOptions:
@@ -87,6 +89,7 @@ class NodeOptions(Record):
             controller_attaches=values["enable-controller-attach-detach"],
             keeps_volumes=values["keep-terminated-pod-volumes"],
             external_cloud=values["cloud-provider"] == EXTERNAL_CLOUD,
+            hostname_overridden=bool(values["hostname-override"]),
         )
 
 

@@ -11,6 +11,7 @@ import socket
 from hyperkube_host.kubelet.nodestatus.machine_info import architecture, operating_system
 from hyperkube_host.kubelet.options import NodeOptions
 
+from hyperkube.hookspecs.cloud import InstanceMetadata
 from hyperkube.kinds.taints import CLOUD_UNINITIALIZED
 from hyperkube.machinery.objects import Object
 
@@ -57,9 +58,14 @@ def initial_annotations(options: NodeOptions) -> dict[str, str]:
     return found
 
 
-def initial_node(options: NodeOptions) -> Object:
-    """Return the Node to register, without its status."""
+def initial_node(options: NodeOptions, known: InstanceMetadata | None = None) -> Object:
+    """Return the Node to register, without its status; `known` is what the kubelet's own cloud says of it."""
     spec: Object = {}
+    labels = initial_labels(options)
+    if known is not None:
+        from hyperkube_lib.cloud_provider.nodes import machine_labels
+
+        labels |= machine_labels(known)
     taints = list(options.taints)
     if not options.schedulable:
         spec["unschedulable"] = True
@@ -69,14 +75,14 @@ def initial_node(options: NodeOptions) -> Object:
         taints.append({"key": CLOUD_UNINITIALIZED, "value": "true", "effect": "NoSchedule"})
     if taints:
         spec["taints"] = taints
-    if options.provider_id:
-        spec["providerID"] = options.provider_id
+    if provider_id := options.provider_id or (known.provider_id if known else ""):
+        spec["providerID"] = provider_id
     return {
         "kind": "Node",
         "apiVersion": "v1",
         "metadata": {
             "name": options.name,
-            "labels": initial_labels(options),
+            "labels": labels,
             "annotations": initial_annotations(options),
         },
         "spec": spec,

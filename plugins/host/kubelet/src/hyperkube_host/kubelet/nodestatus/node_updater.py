@@ -6,6 +6,7 @@ Source: kubernetes ``pkg/kubelet/kubelet_node_status.go`` (registerWithAPIServer
 from __future__ import annotations
 
 import logging
+from typing import TYPE_CHECKING
 
 from hyperkube_host.kubelet.events import KubeletEventRecorder
 from hyperkube_host.kubelet.nodestatus.initial_node import initial_node
@@ -14,11 +15,16 @@ from hyperkube_host.kubelet.nodestatus.setters import NodeStatus, without_heartb
 from hyperkube_host.kubelet.options import NodeOptions
 
 from hyperkube.client.client import Client
+from hyperkube.hookspecs.cloud import CloudFailed
 from hyperkube.kinds.conditions import condition
 from hyperkube.kinds.resources import NODES
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import AlreadyExists, ApiError, NotFound
 from hyperkube.machinery.objects import Object, labels_of
+from hyperkube.machinery.times import format_time
+
+if TYPE_CHECKING:
+    from hyperkube_host.kubelet.cloudresource.cloud_request_manager import CloudRequestManager
 
 RETRY_SECONDS = 5.0
 RETRY_REGISTRATION_SECONDS = 1.0
@@ -45,7 +51,10 @@ class NodeUpdater:
         clock: Clock,
         recorder: KubeletEventRecorder,
         status: NodeStatus,
+        cloud: CloudRequestManager | None = None,
     ) -> None:
+        """Take what the node tells; with a `cloud` of its own it registers once that has answered."""
+        self._cloud = cloud
         self._client = client
         self._options = options
         self._clock = clock
@@ -56,6 +65,16 @@ class NodeUpdater:
         self._registered = False
         self._reported_at: float | None = None
         self._lease = NodeLease(options.name, options.lease_seconds, clock)
+
+    def start(self) -> None:
+        """Begin to ask the cloud."""
+        if self._cloud is not None:
+            self._cloud.start()
+
+    def close(self) -> None:
+        """Ask it no more."""
+        if self._cloud is not None:
+            self._cloud.close()
 
     def node(self) -> Object:
         """Return the node as last seen; shared, not to be changed."""
@@ -72,6 +91,7 @@ class NodeUpdater:
         Raises:
             ApiError: the API server refuses; try again later.
             ConnectionError: it cannot be reached.
+            CloudFailed: the node is not registered: its cloud has not said what it is.
         """
         if self._client is None:
             return self._options.status_update_seconds
@@ -86,14 +106,21 @@ class NodeUpdater:
             self._node = client.get(NODES, self._options.name)
             self._registered = True
             return
-        wanted = initial_node(self._options)
+        wanted = initial_node(self._options, self._cloud.known() if self._cloud is not None else None)
         wanted["status"] = self._status.compute({}, self._clock.now())
+        if self._cloud is not None and self._cloud.needs_routes:
+            wanted["status"]["conditions"].insert(0, self._without_route())
         try:
             self._node = client.create(NODES, wanted)
         except AlreadyExists:
             self._node = self._adopt(client, wanted)
         self._registered = True
         self._recorder.node_event("Normal", "Starting", "Starting kubelet.")
+
+    def _without_route(self) -> Object:
+        why = {"reason": "NoRouteCreated", "message": "Node created without a route"}
+        changed = {"lastTransitionTime": format_time(self._clock.now())}
+        return {"type": "NetworkUnavailable", "status": "True", **why, **changed}
 
     def _adopt(self, client: Client, wanted: Object) -> Object:
         """Use the Node that exists already, with the labels of this kubelet."""
@@ -141,7 +168,7 @@ class NodeUpdater:
         """Call `sync`; after a refusal return the seconds until the next attempt."""
         try:
             return self.sync()
-        except (ApiError, ConnectionError) as error:
+        except (ApiError, ConnectionError, CloudFailed) as error:
             if isinstance(error, NotFound):
                 self._registered = False  # the Node was deleted: register again
             level = logging.DEBUG if self._registered else logging.WARNING

@@ -5,14 +5,17 @@ Source of order and texts: kubernetes ``pkg/kubelet/nodestatus/setters.go``.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from hyperkube_host.kubelet.nodestatus.machine_info import MachineInfo
 from hyperkube_host.kubelet.nodestatus.runtime_state import RuntimeState
 from hyperkube_host.kubelet.options import NodeOptions
 from hyperkube_host.kubelet.thresholds import DISK_PRESSURE, MEMORY_PRESSURE, PID_PRESSURE
 
+from hyperkube.hookspecs.cloud import CloudFailed
 from hyperkube.hookspecs.runtime import Config, Runtime, RuntimeFailed
 from hyperkube.kinds.conditions import with_condition
 from hyperkube.kinds.resource_lists import ResourceList, read, write
@@ -20,6 +23,10 @@ from hyperkube.machinery.aggregate import aggregate
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.times import format_time
 
+if TYPE_CHECKING:
+    from hyperkube_host.kubelet.cloudresource.cloud_request_manager import CloudRequestManager
+
+_log = logging.getLogger("hyperkube.kubelet")
 DECLARED_FEATURES = (
     "ExtendWebSocketsToKubelet",
     "InPlacePodLevelResourcesVerticalScaling",
@@ -60,6 +67,7 @@ class NodeStatus:
         resources: Callable[[ResourceList], tuple[ResourceList, ResourceList]] = lambda machine: (machine, machine),
         pressure: Callable[[], Collection[str]] = lambda: (),
         volumes_in_use: Callable[[], Sequence[str]] = lambda: (),
+        cloud: CloudRequestManager | None = None,
     ) -> None:
         """Take what the status tells.
 
@@ -72,7 +80,9 @@ class NodeStatus:
             resources: returns the node's capacity and what is allocatable of it, given what the machine has.
             pressure: returns which conditions of pressure hold.
             volumes_in_use: returns the attachable volumes that must not be detached.
+            cloud: what the kubelet's own cloud says of the node.
         """
+        self._cloud = cloud
         self._volumes_in_use = volumes_in_use
         self._pressure = pressure
         self._options = options
@@ -122,6 +132,16 @@ class NodeStatus:
         Source: kubernetes ``pkg/kubelet/nodestatus/setters.go`` (NodeAddress).
         """
         if self._options.external_cloud and (old.get("addresses") or not self._options.ips):
+            return list(old.get("addresses") or ())
+        if self._cloud is not None:
+            from hyperkube_host.kubelet.nodestatus.cloud_addresses import cloud_addresses
+
+            known = self._cloud.last()
+            try:
+                if known is not None:
+                    return cloud_addresses(known.addresses, self._options)
+            except CloudFailed as error:
+                _log.warning("the node's addresses stay as they are: %s", error)
             return list(old.get("addresses") or ())
         hostname = {"type": "Hostname", "address": self._options.name}
         return [*({"type": "InternalIP", "address": address} for address in self._addresses), hostname]
