@@ -162,21 +162,23 @@ def is_read(name, sources):
 
 CLOUDS = ("cloud.aws", "cloud.azure", "cloud.gce", "cloud.openstack", "cloud.vsphere")
 LOOPS = ("controller.cloud-node", "controller.cloud-node-lifecycle", "controller.route", "controller.service")
+VOLUMES = "csi.cloud-disks"
 OF_CLOUDS = [
     ("kube-apiserver", "cloud-provider", ()),
     ("kube-apiserver", "cloud-config", CLOUDS),
-    ("kube-controller-manager", "cloud-provider", LOOPS),
+    ("kube-controller-manager", "cloud-provider", (*LOOPS, VOLUMES)),
     ("kube-controller-manager", "cloud-config", CLOUDS),
     ("kube-controller-manager", "cluster-name", (*CLOUDS, "controller.route", "controller.service")),
     ("kube-controller-manager", "configure-cloud-routes", ("controller.route",)),
-    ("kube-controller-manager", "external-cloud-volume-plugin", ()),
+    ("kube-controller-manager", "external-cloud-volume-plugin", (VOLUMES,)),
     ("cloud-controller-manager", "cloud-provider", ("cloud-controller-manager", *(f"cloud_{loop}" for loop in LOOPS))),
     ("cloud-controller-manager", "cloud-config", CLOUDS),
     ("cloud-controller-manager", "cluster-name", (*CLOUDS, "cloud_controller.route", "cloud_controller.service")),
     ("cloud-controller-manager", "configure-cloud-routes", ("cloud_controller.route",)),
     ("cloud-controller-manager", "external-cloud-volume-plugin", ()),
-    ("kubelet", "cloud-provider", ("kubelet",)),
-    ("kubelet", "cloud-config", ()),
+    ("kubelet", "cloud-provider", ("kubelet", VOLUMES)),
+    ("kubelet", "cloud-config", CLOUDS),
+    ("kubelet", "external-cloud-volume-plugin", (VOLUMES,)),
 ]
 """Server, flag, and who reads it; nothing does what the server says has no effect."""
 

@@ -23,6 +23,7 @@ from hyperkube_controller.csi_snapshotter.objects import (
     snapshot_status,
 )
 from hyperkube_lib.csi_controllers import CsiController, DriverSettings
+from hyperkube_lib.csi_translation import translated_volume
 
 from hyperkube.client.actions import Delete, delete
 from hyperkube.client.informer import Informer
@@ -171,6 +172,7 @@ class CsiSnapshotter(CsiController):
         volume = self._volumes.get("", (claim.get("spec") or {}).get("volumeName") or "")
         if (claim.get("status") or {}).get("phase") != "Bound" or volume is None:
             raise VolumeFailed(f"the PVC {claim_name} is not yet bound to a PV, will not attempt to take a snapshot")
+        volume = translated_volume(volume)
         driver = str((volume["spec"].get("csi") or {}).get("driver", ""))
         if not driver:
             raise VolumeFailed(f"Volume Snapshot is only supported for CSI volumes, not for {name_of(volume)}")

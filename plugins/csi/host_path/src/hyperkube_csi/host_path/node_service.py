@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -135,17 +134,15 @@ class NodeService(CsiDriver):
 
     def node_get_volume_stats(self, request: Request) -> Answer:
         """Tell how full a volume is."""
+        from hyperkube_lib.csi.usage import volume_usage
+
         path = Path(str(request.get("volume_path", "")))
         found = self._known(str(request.get("volume_id", "")))
         if not path.exists():
             raise refused("NOT_FOUND", f"volume path {path} does not exist")
         if not path.is_dir():
             return {"usage": [{"unit": "BYTES", "total": found["size"]}]}
-        room = os.statvfs(path)
-        total, free, usable = (count * room.f_frsize for count in (room.f_blocks, room.f_bfree, room.f_bavail))
-        inodes = {"total": room.f_files, "available": room.f_favail, "used": room.f_files - room.f_ffree}
-        size = {"total": total, "available": usable, "used": total - free}
-        return {"usage": [{"unit": "BYTES", **size}, {"unit": "INODES", **inodes}]}
+        return {"usage": volume_usage(path)}
 
     def _device(self, name: str) -> str:
         return loop_of(str(self.storage().volumes.data(name)))

@@ -12,6 +12,12 @@ FLAGS = manager_flags(
     section(
         "Generic",
         *unbuilt(
+            Flag(
+                "external-cloud-volume-plugin",
+                STRING,
+                "",
+                "no effect: volumes are made and attached by kube-controller-manager",
+            ),
             Flag("allow-untagged-cloud", BOOL, False, "no effect: each provider says whether it needs a cluster id"),
             Flag("webhooks", LIST, "", "no effect: providers have no admission webhooks"),
             Flag("webhook-bind-address", ADDRESS, "0.0.0.0", "no effect: providers have no admission webhooks"),

@@ -16,6 +16,12 @@ FLAGS = manager_flags(
             "run the controller horizontalpodautoscaling",
             deprecated="use --controllers=*,-horizontalpodautoscaling",
         ),
+        Flag(
+            "external-cloud-volume-plugin",
+            STRING,
+            "",
+            "with --cloud-provider=external the provider whose disks are volumes; --cloud-config configures it",
+        ),
         *unbuilt(
             Flag("register-retry-count", INT, 10, "no effect: kubelets register their nodes"),
             Flag(

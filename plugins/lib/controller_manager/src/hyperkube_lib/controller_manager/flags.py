@@ -29,7 +29,6 @@ GENERIC = section(
     Flag("allocate-node-cidrs", BOOL, False, "give each node a range of pod addresses"),
     Flag("cluster-cidr", CIDRS, "", "pod addresses of the cluster"),
     *unbuilt(
-        Flag("external-cloud-volume-plugin", STRING, "", "volume plugin of an external cloud"),
         Flag("min-resync-period", DURATION, "12h0m0s", "no effect: caches follow every change, and resync nothing"),
         Flag("node-sync-period", DURATION, "10s", "no effect: nodes are read from the cloud as they come"),
     ),

@@ -38,7 +38,7 @@ class CsiDriver(Plugin):
         controller_capabilities, node_capabilities: what the two services can do, by CSI's names.
     """
 
-    driver_name: ClassVar[str]
+    driver_name: str
     version: ClassVar[str] = "0.1.0"
     services: ClassVar[tuple[str, ...]] = ("CONTROLLER_SERVICE",)
     expansion: ClassVar[str] = ""
