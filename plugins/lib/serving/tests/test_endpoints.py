@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 
@@ -110,6 +111,21 @@ def test_profiles_show_stacks(endpoints):
     assert b"test_profiles_show_stacks" in get(endpoints, "/debug/pprof/goroutine").body
     assert get(endpoints, "/debug/pprof/profile", "seconds=0.05").status == 200
     assert get(endpoints, "/debug/pprof/profile", "seconds=x").status == 400
+
+
+def test_tasks_that_wait_are_shown_beside_the_threads(endpoints):
+    async def waits_for_nothing() -> bytes:
+        waiting = asyncio.create_task(asyncio.Event().wait(), name="left over")
+        done = asyncio.create_task(asyncio.sleep(0), name="over soon")
+        await done
+        shown = get(endpoints, "/debug/pprof/goroutine").body
+        waiting.cancel()
+        return shown
+
+    shown = asyncio.run(waits_for_nothing())
+
+    assert b"\ntask left over: wait (" in shown
+    assert b"over soon" not in shown
 
 
 def test_the_log_level_can_be_put():

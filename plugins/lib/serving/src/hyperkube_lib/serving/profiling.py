@@ -1,10 +1,11 @@
-"""What ``/debug/pprof`` shows of a Python process: its threads' stacks, and where its time goes.
+"""What ``/debug/pprof`` shows of a Python process: the stacks of threads and tasks, and where its time goes.
 
 Go's binary profiles have no meaning here; the same paths give text that people and flame-graph tools read.
 """
 
 from __future__ import annotations
 
+import gc
 import sys
 import threading
 import traceback
@@ -27,6 +28,22 @@ def thread_stacks() -> str:
     for ident, frame in sys._current_frames().items():  # noqa: SLF001  CPython's documented way
         parts.append(f"thread {names.get(ident, '?')} [{ident}]:\n{''.join(traceback.format_stack(frame))}")
     return "\n".join(parts)
+
+
+def pending_tasks() -> str:
+    """Return a line for each asyncio task that is not done, of any loop: its name and where it waits, outermost first.
+
+    They are looked up among all objects: loops know only their own tasks, and nobody knows all loops.
+    """
+    asyncio = sys.modules.get("asyncio")
+    if asyncio is None:
+        return ""
+    tasks = [each for each in gc.get_objects() if isinstance(each, asyncio.Task) and not each.done()]
+    lines = []
+    for task in tasks:
+        places = (f"{frame.f_code.co_name} ({frame.f_code.co_filename}:{frame.f_lineno})" for frame in task.get_stack())
+        lines.append(f"task {task.get_name()}: {'; '.join(places)}\n")
+    return "".join(sorted(lines))
 
 
 def sample(seconds: float, clock: Clock) -> str:
