@@ -1,9 +1,11 @@
-"""Does memory stay flat? A local cluster under half the load that it can bear, its memory looked at each minute.
+"""Does memory stay flat, and what is left over? A local cluster under half the load that it can bear, then at rest.
 
 Run by hand: ``.venv/bin/python tests/perf/soak.py --minutes 60``. Clients create, read, change, list, watch and delete
 config maps, and pods of a simulated node come and go. The first seconds measure what the machine bears; from then on
-the clients send half of that. Each minute one line tells requests, answers that were errors, memory and threads. Exits
-with 1 when memory grew after the first third, or when an answer was an error that the load does not explain.
+the clients send half of that, or `--rate` requests a second. Each minute one line tells requests, answers that were
+errors, memory and threads. Then the cluster rests until what it keeps for some minutes is gone, and is compared with a
+fresh start on the same data. Exits with 1 when memory grew after the first third, when an answer was an error that the
+load does not explain, or when after the rest more is left than `verdicts` allows.
 """
 
 from __future__ import annotations
@@ -18,8 +20,10 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
+from hyperkube_storage.sqlite import SqliteStore
 from hyperkube_testing.peers.ports import free_port
 
 from hyperkube.client.client import Client
@@ -33,6 +37,12 @@ SAMPLE_SECONDS = 60.0
 NODES = 3
 GROWTH = 1.05
 """How much larger the median of the last third may be than that of the second: caches fill, and are bounded."""
+REST_SECONDS = 420.0
+"""Longer than replaced versions of objects are kept (five minutes), and than what waits for its next turn."""
+SETTLING_SECONDS = 75.0
+"""After a start: until nothing of it is under way, and memory was given back to the system."""
+RESIDENT, STORED, LEFT_OVER = 1.3, 3.0, 4
+"""What may be left: times the resident memory of a fresh start, times the live data, threads, descriptors or tasks."""
 STEPS = 8
 NAMES = 50
 TEXT = "x" * 2000
@@ -101,7 +111,7 @@ _CONTAINER = {"name": "main", "image": "example.com/none"}
 
 @contextmanager
 def cluster(folder: Path) -> Iterator[tuple[int, Path]]:
-    """Start a cluster of simulated nodes; yield its process and its kubeconfig."""
+    """Start a cluster of simulated nodes, on the data that is there; yield its process and its kubeconfig."""
     line = [HYPERKUBE, "up", "--data-dir", folder, "--secure-port", str(free_port()), "--hollow-only"]
     line += ["--apiserver-arg", "event-ttl=1m"]  # what pods leave behind goes after an hour, which no soak would see
     process = subprocess.Popen(
@@ -137,35 +147,108 @@ def count(pid: int, what: str) -> int:
     return len(list(Path(f"/proc/{pid}/{what}").iterdir()))
 
 
-def soak(minutes: float) -> bool:
-    """Load a cluster for so long; tell whether its memory stayed and every answer made sense."""
-    with tempfile.TemporaryDirectory() as folder, cluster(Path(folder)) as (pid, kubeconfig):
-        loads = [Load(client_from_kubeconfig(str(kubeconfig)), number) for number in range(CLIENTS)]
-        for load in loads:
-            load.start()
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """What a process has when it rests: MiB resident, threads, descriptors and asyncio tasks."""
+
+    resident: float
+    threads: int
+    descriptors: int
+    tasks: int
+
+
+def at_rest(pid: int, client: Client) -> Rest:
+    """Return what a cluster has now."""
+    stacks = client.request("GET", "/debug/pprof/goroutine").body.decode()
+    tasks = sum(line.startswith("task ") for line in stacks.splitlines())
+    return Rest(resident(pid), count(pid, "task"), count(pid, "fd"), tasks)
+
+
+def stored(folder: Path) -> tuple[int, int]:
+    """Return the bytes of a stopped cluster's files of the store, and those of its live keys and values."""
+    file = next(folder.rglob("storage.db"))
+    size = sum(each.stat().st_size for each in file.parent.glob(f"{file.name}*"))
+    store = SqliteStore(file, history_seconds=0)
+    try:
+        return size, sum(len(each.key) + len(each.value) for each in store.range("/", "0").items)
+    finally:
+        store.close()
+
+
+def verdicts(loaded: Rest, fresh: Rest, size: int, live: int) -> dict[str, bool]:
+    """Return what is said of a cluster at rest after a load, and whether it is as it should be.
+
+    Args:
+        loaded: after the load and the rest.
+        fresh: the same data after a fresh start.
+        size: of the store's files, in bytes.
+        live: the bytes of what they hold that is not replaced or deleted.
+    """
+    memory = f"{loaded.resident:.0f} MiB resident, {fresh.resident:.0f} after a fresh start"
+    found = {
+        f"{memory}: {loaded.resident / fresh.resident:.2f} (at most {RESIDENT})": loaded.resident
+        <= fresh.resident * RESIDENT,
+        f"{size / 1024:.0f} KiB in files, {live / 1024:.0f} live: {size / live:.2f} (at most {STORED})": size
+        <= live * STORED,
+    }
+    for what in ("threads", "descriptors", "tasks"):
+        now, then = getattr(loaded, what), getattr(fresh, what)
+        found[f"{now} {what}, {then} after a fresh start"] = now <= then + LEFT_OVER
+    return found
+
+
+def soak(minutes: float, rate: float = 0.0, rest: float = REST_SECONDS) -> bool:
+    """Load a cluster for so long; tell whether its memory stayed, every answer made sense, and nothing is left over."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        with cluster(folder) as (pid, kubeconfig):
+            is_well = _load(pid, kubeconfig, minutes, rate)
+            print(f"rests for {rest:.0f} s", flush=True)
+            time.sleep(rest)
+            loaded = at_rest(pid, client_from_kubeconfig(str(kubeconfig)))
+        size, live = stored(folder)
+        with cluster(folder) as (pid, kubeconfig):
+            time.sleep(SETTLING_SECONDS)
+            fresh = at_rest(pid, client_from_kubeconfig(str(kubeconfig)))
+    said = verdicts(loaded, fresh, size, live)
+    for text, holds in said.items():
+        print(text if holds else f"TOO MUCH: {text}", flush=True)
+    return is_well and all(said.values())
+
+
+def _load(pid: int, kubeconfig: Path, minutes: float, rate: float) -> bool:
+    """Load a cluster; tell whether its memory stayed and every answer made sense."""
+    loads = [Load(client_from_kubeconfig(str(kubeconfig)), number) for number in range(CLIENTS)]
+    for load in loads:
+        load.pause = CLIENTS / rate if rate else 0.0
+        load.start()
+    if not rate:
         time.sleep(MEASURE_SECONDS)
         most = sum(load.requests for load in loads) / MEASURE_SECONDS
         for load in loads:
             load.pause = CLIENTS / most  # as long as a request takes on the average: half of what it can bear
         print(f"half of {most:.0f} requests/s", flush=True)
-        samples: list[float] = []
-        until = time.monotonic() + minutes * 60
-        while time.monotonic() < until:
-            time.sleep(min(SAMPLE_SECONDS, max(0.0, until - time.monotonic())))
-            samples.append(memory(pid))
-            sent, errors = sum(load.requests for load in loads), sum(load.errors for load in loads)
-            sizes = f"PSS {samples[-1]:6.1f} MiB RSS {resident(pid):6.1f} MiB"
-            entries = f"{count(pid, 'task'):4d} threads {count(pid, 'fd'):4d} descriptors"
-            print(f"{sent:9d} requests {errors:5d} errors {sizes} {entries}", flush=True)
-        for load in loads:
-            load.ended.set()
-            load.join()
-        faults = {load.last_error for load in loads if load.last_error}
-        print("\n".join(sorted(faults)) or "no errors")
-        return is_flat(samples) and not faults
+    samples: list[float] = []
+    until = time.monotonic() + minutes * 60
+    while time.monotonic() < until:
+        time.sleep(min(SAMPLE_SECONDS, max(0.0, until - time.monotonic())))
+        samples.append(memory(pid))
+        sent, errors = sum(load.requests for load in loads), sum(load.errors for load in loads)
+        sizes = f"PSS {samples[-1]:6.1f} MiB RSS {resident(pid):6.1f} MiB"
+        entries = f"{count(pid, 'task'):4d} threads {count(pid, 'fd'):4d} descriptors"
+        print(f"{sent:9d} requests {errors:5d} errors {sizes} {entries}", flush=True)
+    for load in loads:
+        load.ended.set()
+        load.join()
+    faults = {load.last_error for load in loads if load.last_error}
+    print("\n".join(sorted(faults)) or "no errors")
+    return is_flat(samples) and not faults
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=60.0)
-    sys.exit(0 if soak(parser.parse_args().minutes) else 1)
+    parser.add_argument("--rate", type=float, default=0.0, help="requests a second; half of what is borne unless told")
+    parser.add_argument("--rest", type=float, default=REST_SECONDS, help="seconds of rest after the load")
+    given = parser.parse_args()
+    sys.exit(0 if soak(given.minutes, given.rate, given.rest) else 1)

@@ -202,7 +202,10 @@ def _add_profiling(app: Flask, clock: Clock) -> None:
 
     @app.get("/debug/pprof/", strict_slashes=True)
     def pprof() -> tuple[str, dict[str, str]]:
-        return "goroutine: stacks of all threads, and tasks that wait\nprofile?seconds=N: collapsed stacks of N seconds\n", text
+        return (
+            "goroutine: stacks of all threads, and tasks that wait\nprofile?seconds=N: collapsed stacks of N seconds\n",
+            text,
+        )
 
     @app.get("/debug/pprof/goroutine")
     def goroutine() -> tuple[str, dict[str, str]]:
