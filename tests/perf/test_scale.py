@@ -183,6 +183,22 @@ def test_the_report_tells_missed_levels_and_draws(tmp_path):
     assert {file.stem for file in tmp_path.glob("*.png")} == set(report.PLOTS)
 
 
+def test_the_cost_of_a_call_is_that_of_all_api_servers():
+    samples = Samples()
+    for second in range(100):
+        samples.add("GET pods", 0.01, 10.0 + second / 10)
+    samples.add(observers.POD_START, 1.0, 11.0)
+    history = {
+        name: [Usage(10.0, 0.0, 1 << 20, 1, 1), Usage(20.0, cpu, 1 << 20, 1, 1)]
+        for name, cpu in {"apiserver-0": 0.03, "apiserver-1": 0.02, "etcd": 0.01}.items()
+    }
+
+    text = report.text(report.Run("", [report.Phase("churn", 10.0, 20.0, pace=0.25)], samples, history, {}))
+
+    assert "| churn | 10 | apiserver | 500 | 2.00 |" in text
+    assert "| churn | 10 | etcd | 100 | 0.40 |" in text
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_a_small_cluster_holds_every_level(tmp_path):
