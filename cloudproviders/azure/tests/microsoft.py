@@ -29,6 +29,7 @@ FIELDS = {
     "networksecuritygroups": "securityRules provisioningState",
     "routetables": "routes provisioningState disableBgpRoutePropagation",
     "disks": "diskSizeGB creationData encryption diskIOPSReadWrite diskMBpsReadWrite maxShares provisioningState diskState",
+    "snapshots": "creationData incremental diskSizeGB timeCreated completionPercent provisioningState",
     "networkinterfaces": "ipConfigurations primary virtualMachine provisioningState",
 }
 RULE = {
@@ -256,8 +257,20 @@ class Microsoft(RestDouble):
             return error(400, "InvalidResourceReference", "loadBalancerBackendAddressPools")
         return self._attach(held, made["properties"]["storageProfile"]["dataDisks"])
 
+    def _check_snapshots(self, path, made, held):
+        disk = self.things.get(made["properties"]["creationData"]["sourceResourceId"].lower())
+        if disk is None:
+            return error(404, "ResourceNotFound", "the disk is not there")
+        told = {"diskSizeGB": disk["properties"]["diskSizeGB"], "timeCreated": "2026-01-01T00:00:00.1234567+00:00"}
+        made["properties"] |= {**told, "completionPercent": 100.0}
+        return None
+
     def _check_disks(self, path, made, held):
+        origin = made["properties"].get("creationData", {}).get("sourceResourceId")
+        if origin and origin.lower() not in self.things:
+            return error(404, "ResourceNotFound", "the snapshot is not there")
         made["properties"].setdefault("diskState", "Unattached")
+        return None
 
     def _patch(self, held, body):
         told = body["properties"]

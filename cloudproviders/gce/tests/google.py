@@ -33,7 +33,7 @@ FIELDS = {
     "kind id selfLink region",
     "instanceGroups": "name description network namedPorts",
     "routes": "name description destRange network priority nextHopInstance tags",
-    "disks": "name description sizeGb type replicaZones labels",
+    "disks": "name description sizeGb type replicaZones labels sourceSnapshot",
 }
 """Collection → the fields that a request may have, as the discovery document's schemas name them."""
 USED_BY = {
@@ -156,7 +156,7 @@ class Google(RestDouble):
             thing.get("address") == body.get("address", "none") for thing in self.things.values()
         ):
             return error(400, "invalid", "Specified IP address is in-use and would result in a conflict.")
-        for key in ("target", "backendService"):
+        for key in ("target", "backendService", "sourceSnapshot"):
             if key in body and self._path(body[key]) not in self.things:
                 return error(400, "invalid", f"Invalid value for field 'resource.{key}': it does not exist")
         self.things[path] = self._filled(where, kind, body)
@@ -217,6 +217,8 @@ class Google(RestDouble):
             if verb == "addInstances" and not paths <= self.things.keys():
                 return error(404, "notFound", "an instance was not found")
             self.members[path] = self.members[path] | paths if verb == "addInstances" else self.members[path] - paths
+        elif verb == "createSnapshot":
+            return self._snapshot(path, held, body)
         elif verb == "resize":
             held["sizeGb"] = body["sizeGb"]
         elif verb == "attachDisk":
@@ -228,6 +230,16 @@ class Google(RestDouble):
             self.things[self._path(gone["source"])]["users"].remove(self.link(path))
         else:
             raise AssertionError(verb)
+        return self._operation()
+
+    def _snapshot(self, path, held, body):
+        where = f"global/snapshots/{body['name']}"
+        if where in self.things:
+            return error(409, "alreadyExists", f"The resource '{where}' already exists")
+        self.things[where] = {
+            "name": body["name"], "status": "READY", "sourceDisk": self.link(path), "diskSizeGb": held["sizeGb"],
+            "creationTimestamp": "2026-01-01T00:00:00.000-08:00",
+        }  # fmt: skip
         return self._operation()
 
 

@@ -30,7 +30,8 @@ FIELDS = {
     "healthmonitor": "name type delay timeout max_retries max_retries_down url_path http_method expected_codes pool_id",
     "member": "address protocol_port name subnet_id monitor_port weight backup",
     "floatingip": "floating_network_id port_id description floating_ip_address subnet_id fixed_ip_address",
-    "volume": "name size description volume_type availability_zone metadata",
+    "volume": "name size description volume_type availability_zone metadata snapshot_id",
+    "snapshot": "name volume_id force description metadata",
 }
 SINGULAR = {
     "loadbalancers": "loadbalancer",
@@ -337,7 +338,35 @@ class Stack(RestDouble):
             del self.things["healthmonitor", monitor]
         del self.things[kind, held["id"]]
 
+    def _snapshots(self, method, parts, query, body):
+        if method == "POST":
+            self._refuse_unknown("snapshot", body["snapshot"])
+            volume = self.things["volume", body["snapshot"]["volume_id"]]
+            made = {
+                "name": body["snapshot"]["name"],
+                "volume_id": volume["id"],
+                "id": self._named("snapshot", body["snapshot"]["name"]),
+                "size": volume["size"],
+                "created_at": "2026-01-01T00:00:00.000000",
+                "status": "creating",
+            }
+            return 202, {"snapshot": self.put("snapshot", **made)}
+        if parts[1] == "detail":
+            return self._page(
+                "snapshots", [each for each in self.all("snapshot") if each["name"] == query["name"]], query
+            )
+        held = self.things.get(("snapshot", parts[1]))
+        if held is None:
+            return nova_error(404, "itemNotFound", f"Snapshot {parts[1]} could not be found.")
+        if method == "DELETE":
+            del self.things["snapshot", parts[1]]
+            return 202, {}
+        held["status"] = "available"
+        return 200, {"snapshot": held}
+
     def _volumev3(self, method, parts, query, body):
+        if parts[0] == "snapshots":
+            return self._snapshots(method, parts, query, body)
         if method == "POST" and len(parts) == 1:
             self._refuse_unknown("volume", body["volume"])
             made = {

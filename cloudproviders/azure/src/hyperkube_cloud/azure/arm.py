@@ -170,7 +170,7 @@ class Arm:
 
 def _version(path: str) -> str:
     lower = path.lower()
-    if "/disks" in lower:
+    if "/disks" in lower or "/snapshots" in lower:
         return DISKS_VERSION
     if "/virtualmachinescalesets/" in lower and "/networkinterfaces" in lower:
         return "2018-10-01"  # a scale set's interfaces are asked for in that version alone

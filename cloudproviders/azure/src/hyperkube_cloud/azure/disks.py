@@ -13,6 +13,7 @@ from typing import Any, Final
 from hyperkube_cloud.azure.arm import COMPUTE, Arm, last_of, properties, same
 from hyperkube_cloud.azure.config import AzureConfig
 from hyperkube_cloud.azure.instances import AzureInstances
+from hyperkube_cloud.azure.snapshots import CREATED_BY, GIB, AzureSnapshots
 from hyperkube_cloud.azure.tags import parsed_tags
 from hyperkube_lib.cloud_provider.nodes import REGION, ZONE
 from hyperkube_lib.cloud_provider.rest import Json, Missing
@@ -20,7 +21,6 @@ from hyperkube_lib.cloud_provider.rest import Json, Missing
 from hyperkube.hookspecs.cloud import CloudFailed, Disk, DiskAttachedElsewhere, DiskNotFound, DiskRequest
 from hyperkube.machinery.objects import NodeName, Object
 
-GIB: Final = 2**30
 LUNS: Final = 64
 DEVICE: Final = "/dev/disk/azure/scsi1/lun{}"
 TYPES: Final = (
@@ -28,7 +28,6 @@ TYPES: Final = (
 )  # fmt: skip
 _PROVISIONED: Final = frozenset({"UltraSSD_LRS", "PremiumV2_LRS"})
 CACHING: Final = ("None", "ReadOnly", "ReadWrite")
-CREATED_BY: Final = "kubernetes-azure-dd"
 _LONGEST: Final = 80
 _ID: Final = re.compile(
     r"/subscriptions/[^/]+/resourcegroups/[^/]+/providers/microsoft\.compute/disks/([^/]+)", re.IGNORECASE
@@ -105,8 +104,8 @@ _READERS: Final[Mapping[str, Callable[[str], Json]]] = {
 }
 
 
-class AzureDisks:
-    """Managed disks; implements `hyperkube.hookspecs.cloud.Disks` and `hyperkube.hookspecs.cloud.Volumes`."""
+class AzureDisks(AzureSnapshots):
+    """Managed disks; implements `hyperkube.hookspecs.cloud.Disks`, `Volumes` and `SnapshotsDisks` there."""
 
     def __init__(self, arm: Arm, config: AzureConfig, instances: AzureInstances, cluster: str) -> None:
         self._arm, self._config, self._instances, self._cluster = arm, config, instances, cluster
@@ -126,7 +125,7 @@ class AzureDisks:
             "sku": {"name": kind},
             "properties": {
                 "diskSizeGB": -(-request.size // GIB),
-                "creationData": {"createOption": "Empty"},
+                "creationData": _origin(request.snapshot),
                 **told["more"],
             },
         }
@@ -240,6 +239,10 @@ class AzureDisks:
         zones = held.get("zones") or ()
         labels = {REGION: region, **({ZONE: f"{region}-{zones[0]}"} if zones else {})}
         return Disk(id=str(held["id"]), size=int(properties(held)["diskSizeGB"]) * GIB, labels=labels)
+
+
+def _origin(snapshot: str) -> Json:
+    return {"createOption": "Copy", "sourceResourceId": snapshot} if snapshot else {"createOption": "Empty"}
 
 
 def _attached(machine: Json | None) -> list[Json]:

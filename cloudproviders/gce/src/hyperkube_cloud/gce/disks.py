@@ -12,13 +12,13 @@ from typing import Final
 from hyperkube_cloud.gce.compute import Compute, is_in_use, name_of_link
 from hyperkube_cloud.gce.instances import GceInstances, Machine
 from hyperkube_cloud.gce.location import Location, region_of
+from hyperkube_cloud.gce.snapshots import GIB, GceSnapshots, snapshot_path
 from hyperkube_lib.cloud_provider.nodes import REGION, ZONE
 from hyperkube_lib.cloud_provider.rest import Json, Missing, Refused
 
 from hyperkube.hookspecs.cloud import CloudFailed, Disk, DiskAttachedElsewhere, DiskNotFound, DiskRequest
 from hyperkube.machinery.objects import NodeName, Object
 
-GIB: Final = 2**30
 BETWEEN_ZONES: Final = "__"
 DEVICE: Final = "/dev/disk/by-id/google-"
 REGIONAL: Final = "regional-pd"
@@ -63,8 +63,8 @@ def options(request: DiskRequest) -> tuple[str, list[str]]:
     return kind, zones[:1]
 
 
-class GceDisks:
-    """Persistent disks; implements `hyperkube.hookspecs.cloud.Disks` and `hyperkube.hookspecs.cloud.Volumes`."""
+class GceDisks(GceSnapshots):
+    """Persistent disks; implements `hyperkube.hookspecs.cloud.Disks`, `Volumes` and `SnapshotsDisks` there."""
 
     def __init__(self, compute: Compute, instances: GceInstances, location: Location, cluster: str) -> None:
         self._compute, self._instances, self._location = compute, instances, location
@@ -84,6 +84,8 @@ class GceDisks:
         }
         if request.tags:
             body["description"] = json.dumps(dict(request.tags), separators=(",", ":"), sort_keys=True)
+        if request.snapshot:
+            body["sourceSnapshot"] = self._compute.url(snapshot_path(request.snapshot))
         if regional:
             body["replicaZones"] = [self._compute.url(f"zones/{zone}") for zone in zones]
         self._compute.insert(f"{place}/disks", body)

@@ -10,6 +10,7 @@ from typing import Final
 
 from hyperkube_cloud.openstack.apis import CINDER, NOVA, Apis
 from hyperkube_cloud.openstack.instances import OpenStackInstances, sanitized
+from hyperkube_cloud.openstack.snapshots import GIB, CinderSnapshots
 from hyperkube_lib.cloud_provider.nodes import REGION, ZONE
 from hyperkube_lib.cloud_provider.rest import Json, Missing, Refused
 
@@ -23,7 +24,6 @@ from hyperkube.hookspecs.cloud import (
 )
 from hyperkube.machinery.objects import NodeName, Object
 
-GIB: Final = 2**30
 DEVICE: Final = "/dev/disk/by-id/virtio-"
 _SHOWN: Final = 20
 """Characters of a volume's id that a virtio disk's serial number has room for."""
@@ -50,8 +50,8 @@ def options(request: DiskRequest) -> dict[str, str]:
     return made
 
 
-class OpenStackDisks:
-    """Volumes; implements `hyperkube.hookspecs.cloud.Disks` and `hyperkube.hookspecs.cloud.Volumes`."""
+class OpenStackDisks(CinderSnapshots):
+    """Volumes; implements `hyperkube.hookspecs.cloud.Disks`, `Volumes` and `SnapshotsDisks` there."""
 
     def __init__(self, apis: Apis, instances: OpenStackInstances, cluster: str, region: str) -> None:
         self._apis, self._instances = apis, instances
@@ -64,6 +64,8 @@ class OpenStackDisks:
         held = [each for each in self._apis.listed(CINDER, "volumes/detail", "volumes", name=name) if _alive(each)]
         if not held:
             body: Json = {"name": name, "size": -(-request.size // GIB), "description": "Kubernetes volume", **given}
+            if request.snapshot:
+                body["snapshot_id"] = request.snapshot
             if request.tags:
                 body["metadata"] = dict(request.tags)
             held = [self._apis.call(CINDER, "POST", "volumes", {"volume": body})["volume"]]
