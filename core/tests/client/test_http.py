@@ -1,6 +1,5 @@
 """HttpClient against a small real server on loopback."""
 
-import http.server
 import json
 import re
 import subprocess
@@ -8,12 +7,16 @@ import sys
 import threading
 import time
 from contextlib import closing
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from prometheus_client import CollectorRegistry
 
+from hyperkube.client import http, readiness
 from hyperkube.client.exchange import Bounds
 from hyperkube.client.http import HttpClient
+from hyperkube.client.informer import InformerFactory
+from hyperkube.client.readiness import Readiness
 from hyperkube.client.request_counts import RequestCounts
 from hyperkube.kinds.resources import PODS
 from hyperkube.machinery.errors import Conflict, NotFound, ServiceUnavailable, TooManyRequests, UsageError
@@ -22,13 +25,15 @@ STATUS_404 = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason
               "message": 'pods "x" not found'}  # fmt: skip
 
 
-class Server(http.server.ThreadingHTTPServer):
+class Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
         self.seen = []
         self.answers = []
+        self.default = {}
+        self.refuses_watches = None
         self.peers = set()
         self.hold = threading.Event()
         threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
@@ -37,7 +42,7 @@ class Server(http.server.ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_address[1]}{prefix}"
 
 
-class Handler(http.server.BaseHTTPRequestHandler):
+class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
 
@@ -45,10 +50,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         self.server.peers.add(self.client_address)
         self.server.seen.append((self.command, self.path, dict(self.headers.items()), body))
-        if "watch=true" in self.path:
+        refusal = self.server.refuses_watches
+        if "watch=true" in self.path and not refusal:
             self.stream()
             return
-        status, headers, answer = self.server.answers.pop(0) if self.server.answers else (200, {}, {})
+        usual = (404, {}, refusal) if refusal else (200, {}, self.server.default)
+        status, headers, answer = self.server.answers.pop(0) if self.server.answers else usual
         data = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
         self.send_response(status)
         for name, value in headers.items():
@@ -73,6 +80,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def log_message(self, *_args):
         """Keep quiet."""
+
+
+def wait_for(holds):
+    deadline = time.monotonic() + 10
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
 
 
 @pytest.fixture
@@ -194,6 +208,88 @@ def test_a_watch_ends_with_the_server(server, client):
     server.hold.set()
 
     assert [event.type for event in client.watch(PODS)] == ["ADDED", "ADDED"]
+
+
+def taken(watch, rung, count):
+    """Look at a watch whenever it rings until it has brought so many events."""
+    events, deadline = [], time.monotonic() + 10
+    while len(events) < count and time.monotonic() < deadline:
+        look = watch.take()
+        events += look.events
+        if not look.events and not look.ended:
+            rung.wait(min(look.seconds, 10))
+            rung.clear()
+    return [event.object["metadata"]["name"] for event in events]
+
+
+OWN_THREADS = {"watches", *(f"informers-{number}" for number in range(16))}
+needs_epoll = pytest.mark.skipif(not Readiness.is_available, reason="sockets are waited for together on Linux")
+
+
+@needs_epoll
+def test_a_watch_rings_when_there_is_something_to_take(server, client):
+    watch, rung = client.watch(PODS, "d"), threading.Event()
+    watch.connect(rung.set)
+
+    assert taken(watch, rung, 2) == ["p1", "p2"]
+    assert watch.take().events == ()
+    rung.clear()
+    server.hold.set()
+    assert rung.wait(10)
+    assert watch.take().ended
+    watch.close()
+
+
+@needs_epoll
+def test_a_watch_that_is_silent_too_long_is_broken(server):
+    with closing(HttpClient(server.url())) as client:
+        watch, rung = client.watch(PODS, "d", timeout_seconds=-29.9), threading.Event()
+        watch.connect(rung.set)
+
+        assert taken(watch, rung, 2) == ["p1", "p2"]
+        with pytest.raises(ConnectionError, match=r"nothing has come for 0\.1 s"):
+            taken(watch, rung, 1)
+        watch.close()
+
+
+@needs_epoll
+def test_a_closed_watch_has_ended(server, client):
+    watch = client.watch(PODS, "d")
+    watch.connect(lambda: None)
+
+    watch.close()
+    watch.close()
+
+    assert watch.take().ended
+
+
+@needs_epoll
+def test_many_informers_take_turns_on_few_threads_and_leave_none(server, monkeypatch):
+    monkeypatch.setattr(http, "LINGER_SECONDS", 0.05)
+    monkeypatch.setattr(readiness, "LINGER_SECONDS", 0.05)
+    server.default = {"kind": "PodList", "items": [], "metadata": {"resourceVersion": "1"}}
+    before = set(threading.enumerate())
+
+    def own():
+        return [each for each in threading.enumerate() if each not in before and each.name in OWN_THREADS]
+
+    with closing(HttpClient(server.url())) as client:
+        factory = InformerFactory(client)
+        informers = [factory.informer(PODS, f"n{number}") for number in range(20)]
+        factory.start()
+        wait_for(lambda: all(len(informer) == 2 for informer in informers))
+
+        assert 2 <= len(own()) <= 4
+        factory.stop()
+
+        wait_for(lambda: not own())
+
+
+def test_a_watch_that_is_refused_says_why(server, client):
+    server.refuses_watches = STATUS_404
+
+    with pytest.raises(NotFound, match='pods "x" not found'):
+        client.watch(PODS, "d")
 
 
 def test_a_url_prefix_is_kept(server):

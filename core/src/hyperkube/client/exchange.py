@@ -7,6 +7,7 @@ apart and reads the head as if it were mail, which costs both ends more than the
 from __future__ import annotations
 
 import http.client
+import ssl
 from collections.abc import Callable, Mapping
 
 import httptools
@@ -107,6 +108,78 @@ def exchange(
             raise ValueError(f"the answer is no HTTP: {error}") from error
     reusable = bool(data) and parser.get_http_version() == "1.1" and not answer.closes
     return RawResponse(parser.get_status_code(), answer.headers, b"".join(answer.body)), reusable
+
+
+class Stream:
+    """An answer that goes on and on: its head is there, its body is read piece by piece."""
+
+    def __init__(self, connection: http.client.HTTPConnection) -> None:
+        self._connection = connection
+        self._answer = _Answer()
+        self._parser = httptools.HttpResponseParser(self._answer)
+
+    @property
+    def status(self) -> int:
+        """The status code."""
+        return int(self._parser.get_status_code())
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """The headers."""
+        return self._answer.headers
+
+    def begin(self, method: str, target: str, headers: Mapping[str, str]) -> None:
+        """Send the request, dialling first if need be, and wait for the head of the answer.
+
+        Raises:
+            Broken: the server went away before.
+            OSError: the network did, or the head has not come in the connection's time.
+            ValueError: a header of the request has a line break in it, or the answer is no HTTP.
+        """
+        self._connection.send(_head(self._connection, method, target, headers, 0))
+        left = HEAD_BYTES
+        while not self._answer.has_head or self.status <= _CONTINUE:
+            left -= self._receive() or 0
+            if left < 0:
+                raise ValueError(f"the answer is longer than {HEAD_BYTES} bytes")
+
+    def read(self) -> bytes | None:
+        """Return the next piece of the body, of any length; empty at its end.
+
+        None means that nothing has come yet and the socket is one that does not wait.
+
+        Raises:
+            Broken: the server went away in the middle.
+            OSError: the network did, or nothing came for the socket's timeout.
+            ValueError: what came is no HTTP.
+        """
+        while not (pieces := self._answer.body):
+            received = 0 if self._answer.is_whole else self._receive()
+            if not received:
+                return b"" if received == 0 else None
+        piece = pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        pieces.clear()
+        return piece
+
+    def _receive(self) -> int | None:
+        """Take in what comes next; return how many bytes, 0 at the end of an answer that ends with its connection.
+
+        None means that the socket does not wait, and nothing has come.
+        """
+        try:
+            data = self._connection.sock.recv(READ_BYTES)
+        except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
+            return None
+        if not data:
+            answer = self._answer
+            if answer.has_head and _LENGTHS.isdisjoint(name.lower() for name in answer.headers):
+                return 0
+            raise Broken("the server closed the connection in the middle of its answer")
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserError as error:
+            raise ValueError(f"the answer is no HTTP: {error}") from error
+        return len(data)
 
 
 def read_body(read1: Callable[[int], bytes], bounds: Bounds, monotonic: Callable[[], float] = _monotonic) -> bytes:

@@ -24,9 +24,12 @@ from hyperkube.client.client import (
 )
 from hyperkube.client.connection_pool import ConnectionPool, TlsOptions
 from hyperkube.client.credentials import Credentials
-from hyperkube.client.exchange import BOUNDS, Bounds, exchange
+from hyperkube.client.exchange import BOUNDS, Bounds, Stream, exchange, read_body
+from hyperkube.client.http_watch import HttpWatch
+from hyperkube.client.readiness import Readiness
 from hyperkube.client.request_counts import UNANSWERED, RequestCounts
-from hyperkube.client.wire import HttpWatch, as_connection_error, error_of, read_list
+from hyperkube.client.shared_threads import SharedThreads
+from hyperkube.client.wire import as_connection_error, error_of, read_list
 from hyperkube.machinery.clock import Clock, SystemClock
 from hyperkube.machinery.dial import Dial
 from hyperkube.machinery.errors import InternalError
@@ -37,6 +40,10 @@ from hyperkube.machinery.objects import Object, name_of, namespace_of
 REQUEST_SECONDS = 60.0
 WATCH_GRACE_SECONDS = 30
 MAX_THROTTLED = 10
+REFUSAL = Bounds(size=1 << 20, seconds=60.0)
+"""Of the answer to a watch that is refused."""
+LINGER_SECONDS = 5.0
+"""How long a thread of informers waits for news before it ends."""
 _JSON = "application/json"
 
 
@@ -100,6 +107,11 @@ class HttpClient:
         self._bounds = bounds
         self._headers = {"User-Agent": user_agent, "Accept": _JSON, **(headers or {})}
         self._credentials = Credentials(token, token_file, username, password, self._clock)
+        self._readiness = Readiness("watches")
+        self.shared_threads = (
+            SharedThreads("informers", SystemClock(), linger=LINGER_SECONDS) if Readiness.is_available else None
+        )
+        """Where this client's informers take turns: a thread each would be sixty in a controller manager."""
 
     def close(self) -> None:
         """Close the idle connections; running requests and watches are left alone."""
@@ -161,22 +173,22 @@ class HttpClient:
             "timeoutSeconds": "" if timeout_seconds is None else str(timeout_seconds),
         }
         connection = self._pool.fresh()
+        stream = Stream(connection)
         try:
             target = self._target(_path(resource, namespace), query)
             with as_connection_error(self._pool.address):
-                connection.request("GET", target, headers={**self._headers, **self._credentials.headers()})
-                response = connection.getresponse()
-                self._count(str(response.status), "GET")
-                refusal = None if response.status == http.HTTPStatus.OK else response.read()
-            if refusal is not None:
-                raise error_of(response.status, dict(response.headers.items()), refusal)  # noqa: TRY301  one clean-up
-            if connection.sock is not None:
-                silence = None if timeout_seconds is None else timeout_seconds + WATCH_GRACE_SECONDS
-                connection.sock.settimeout(silence)
+                stream.begin("GET", target, {**self._headers, **self._credentials.headers()})
+                self._count(str(stream.status), "GET")
+                is_refused = stream.status != http.HTTPStatus.OK
+                refusal = read_body(lambda _: stream.read() or b"", REFUSAL) if is_refused else b""
+            if is_refused:
+                raise error_of(stream.status, stream.headers, refusal)  # noqa: TRY301  one clean-up
+            silence = None if timeout_seconds is None else float(timeout_seconds + WATCH_GRACE_SECONDS)
+            connection.sock.settimeout(silence)
         except BaseException:
             connection.close()
             raise
-        return HttpWatch(connection, response)
+        return HttpWatch(connection, stream, self._readiness, silence)
 
     def create(
         self,

@@ -277,7 +277,7 @@ class Informer(CachedObjects):
         except BaseException:
             self._end_watch()
             raise
-        if self._taken.ended:
+        if self._taken.ended or self._is_stopping:  # `stop` may have come while the server was waited for
             self._end_watch()
             self._judge_watch()
 

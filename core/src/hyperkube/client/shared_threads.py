@@ -36,9 +36,11 @@ class SharedThreads:
     Args:
         name: what the threads' names begin with.
         clock: has the thread on which it is noticed that steps take long.
+        linger: after how many seconds of the machine's time without anything to do the last threads end, too.
     """
 
-    def __init__(self, name: str, clock: Clock) -> None:
+    def __init__(self, name: str, clock: Clock, *, linger: float | None = None) -> None:
+        self._linger = linger
         self._name = name
         self._clock = clock
         self._time = SystemClock()  # rests are the machine's time, whatever the cluster's is
@@ -120,8 +122,11 @@ class SharedThreads:
                     self._changed.notify()
                     return None
                 self._idle += 1
-                self._changed.wait(wait)
+                woken = self._changed.wait(self._linger if wait is None else wait)
                 self._idle -= 1
+                if not (woken or self._due or self._closed) and wait is None:
+                    self._threads.remove(threading.current_thread())
+                    return None
             return None
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 from hyperkube_controller.endpoint import Endpoint, truncate
-from hyperkube_lib.endpoints import LAST_CHANGE_TRIGGER_TIME
+from hyperkube_lib.endpoints import LAST_CHANGE_TRIGGER_TIME, SPACING_SECONDS
 
 from hyperkube.kinds.resources import ENDPOINTS, PODS, SERVICES
 from hyperkube.testing.contracts.controller import ControllerContract
@@ -196,7 +196,7 @@ def test_more_than_a_thousand_addresses_are_cut_and_said_to_be():
 
     for number in (1, 2):
         world.client.delete(PODS, f"p{number}", "d", options={"gracePeriodSeconds": 0})
-    world.settle()
+    world.advance(SPACING_SECONDS)
 
     (after,) = world.client.objects(ENDPOINTS)
     over_capacity = "endpoints.kubernetes.io/over-capacity"

@@ -2,7 +2,7 @@
 
 from hyperkube_controller.endpointslice import Endpointslice
 from hyperkube_controller.endpointslice.reconciler import CONTROLLER
-from hyperkube_lib.endpoints import HEADLESS, LAST_CHANGE_TRIGGER_TIME, MANAGED_BY, SERVICE_NAME
+from hyperkube_lib.endpoints import HEADLESS, LAST_CHANGE_TRIGGER_TIME, MANAGED_BY, SERVICE_NAME, SPACING_SECONDS
 
 from hyperkube.kinds.resources import ENDPOINT_SLICES, EVENTS, NODES, PODS, SERVICES
 from hyperkube.machinery.errors import InternalError
@@ -115,7 +115,7 @@ def test_a_change_of_one_pod_writes_one_slice():
     before = len(world.client.actions)
     world.client.seed(PODS, pod(200))
 
-    world.settle()
+    world.advance(SPACING_SECONDS)
 
     assert [action[:2] for action in world.client.actions[before:]] == [("update", "endpointslices")]
 
@@ -131,7 +131,7 @@ def test_slices_that_got_empty_are_deleted():
     for number in range(1, 151):
         world.client.delete(PODS, f"p{number}", "d", options={"gracePeriodSeconds": 0})
 
-    world.settle()
+    world.advance(SPACING_SECONDS)
 
     (slice_,) = world.client.objects(ENDPOINT_SLICES)
     assert slice_["endpoints"] == []

@@ -7,7 +7,7 @@ import pytest
 from hyperkube_controller.endpointslice import Endpointslice
 from hyperkube_controller.endpointslice.metrics import PREFIX
 from hyperkube_controller.endpointslice.reconciler import CONTROLLER
-from hyperkube_lib.endpoints import MANAGED_BY, SERVICE_NAME
+from hyperkube_lib.endpoints import MANAGED_BY, SERVICE_NAME, SPACING_SECONDS
 from prometheus_client import CollectorRegistry
 
 from hyperkube.kinds.resources import ENDPOINT_SLICES, EVENTS, NODES, PODS, SERVICES
@@ -143,7 +143,7 @@ def test_endpoints_that_go_are_counted():
     for number in range(1, 11):
         rig.client.delete(PODS, f"p{number}", "d", options={"gracePeriodSeconds": 0})
 
-    rig.settle()
+    rig.advance(SPACING_SECONDS)
 
     assert metric(rig, "endpoints_desired") == 10
     assert metric(rig, "endpoints_removed_per_sync_sum") == 10

@@ -2,6 +2,7 @@
 
 import pytest
 from hyperkube_lib.endpoints import (
+    SyncSpacing,
     TriggerTimeTracker,
     addresses_of,
     has_address,
@@ -158,7 +159,8 @@ class Watched:
         self.services, self.pods = informers.informer(SERVICES), informers.informer(PODS)
         self.looked_at = []
         self.loop = ReconcileLoop("endpoint", self.looked_at.append, clock=self.client.clock)
-        watch_services(self.loop, self.services, self.pods)
+        self.spacing = SyncSpacing(self.client.clock)
+        watch_services(self.loop, self.services, self.pods, self.spacing)
         for service in objects:
             self.client.create(SERVICES, service, service["metadata"]["namespace"])
         self.refresh()
@@ -217,6 +219,29 @@ def test_a_pod_wakes_its_service_while_it_may_be_listed(before, after, services)
     watched.client.update(PODS, {**created, "status": created["status"] | after}, "shop", subresource="status")
 
     assert watched.refresh() == services
+
+
+def test_changes_of_a_large_service_wait_for_one_another_and_those_of_a_small_one_do_not():
+    watched = Watched(selecting("large", {"app": "large"}), selecting("small", {"app": "small"}))
+    for name, pods in (("large", 17), ("small", 16)):
+        watched.spacing.synced(f"shop/{name}", pods)
+        watched.client.seed(PODS, in_shop(name, {"app": name}))
+
+    assert watched.refresh() == ["shop/small"]
+    watched.client.clock.advance(0.4)
+    assert watched.refresh() == []
+    watched.client.clock.advance(0.1)
+    assert watched.refresh() == ["shop/large"]
+
+
+def test_the_first_change_after_a_rest_is_answered_at_once():
+    watched = Watched(selecting("large", {"app": "large"}))
+    watched.spacing.synced("shop/large", 17)
+    watched.client.clock.advance(0.5)
+
+    watched.client.seed(PODS, in_shop("p", {"app": "large"}))
+
+    assert watched.refresh() == ["shop/large"]
 
 
 def test_a_service_that_selects_anew_is_found_by_its_new_labels():

@@ -206,7 +206,8 @@ class Endpoint(Plugin):
             max_retries=MAX_RETRIES,
         )
         batch_period = settings.endpoint_updates_batch_period
-        endpoints.watch_services(loop, self._services, self._pods, batch_period=batch_period)
+        self._spacing = endpoints.SyncSpacing(self.context.clock)
+        endpoints.watch_services(loop, self._services, self._pods, self._spacing, batch_period=batch_period)
 
         def on_add(present: Object) -> None:
             # Those whose service went while no controller ran; such as people write, their services may come yet.
@@ -222,6 +223,7 @@ class Endpoint(Plugin):
         present = self._endpoints.get(namespace, name)
         if service is None:
             self._trigger_times.forget(key)
+            self._spacing.forget(key)
             self._stale.pop(key, None)
             if (
                 present is not None
@@ -231,6 +233,7 @@ class Endpoint(Plugin):
             if present is not None and self._stale.get(key) == resource_version_of(present):
                 raise NotYet(f"endpoints {key!r} have been changed already and are not seen yet")
             pods = endpoints.pods_of(service, self._pods)
+            self._spacing.synced(key, len(pods))
             self._write(service, decide(service, pods, present, self._trigger_times.compute(key, service, pods)))
 
     def _write(self, service: Object, actions: Sequence[Action]) -> None:

@@ -75,7 +75,8 @@ class Endpointslice(Plugin):
             max_retries=MAX_RETRIES,
         )
         batch_period = settings.endpointslice_updates_batch_period
-        endpoints.watch_services(self._loop, self._services, self._pods, batch_period=batch_period)
+        self._spacing = endpoints.SyncSpacing(self.context.clock)
+        endpoints.watch_services(self._loop, self._services, self._pods, self._spacing, batch_period=batch_period)
         expectations = Expectations(self.context.clock)
         self._own = endpoints.ManagedSlices(
             CONTROLLER, slices, self._loop, expectations, batch_period=max(batch_period, MIN_SLICE_DELAY)
@@ -119,6 +120,7 @@ class Endpointslice(Plugin):
         if service is None:
             self._own.forget(key)
             self._trigger_times.forget(key)
+            self._spacing.forget(key)
             self._metrics.forget(key)
             return  # its slices go with it, by their owner reference
         if not endpoints.is_managed(service):
@@ -135,6 +137,7 @@ class Endpointslice(Plugin):
 
     def _reconcile(self, key: str, service: Object) -> None:
         pods = endpoints.pods_of(service, self._pods)
+        self._spacing.synced(key, len(pods))
         trigger_time = self._trigger_times.compute(key, service, pods)
         slices = self._own.of(key)
         plans = plan_slices(Observed(service, pods, lambda node: self._nodes.get("", node), slices, self._limit))

@@ -19,6 +19,7 @@ from hyperkube_lib.endpoints.service_pods import (
     target_of,
     watch_services,
 )
+from hyperkube_lib.endpoints.sync_spacing import SPACING_SECONDS, SyncSpacing
 from hyperkube_lib.endpoints.trigger_time_tracker import LAST_CHANGE_TRIGGER_TIME, TriggerTimeTracker, with_trigger_time
 
 __all__ = [
@@ -26,7 +27,9 @@ __all__ = [
     "LAST_CHANGE_TRIGGER_TIME",
     "MANAGED_BY",
     "SERVICE_NAME",
+    "SPACING_SECONDS",
     "ManagedSlices",
+    "SyncSpacing",
     "TriggerTimeTracker",
     "address_of",
     "addresses_of",

@@ -11,6 +11,8 @@ from functools import partial
 from ipaddress import IPv6Address, ip_address
 from typing import Any
 
+from hyperkube_lib.endpoints.sync_spacing import SyncSpacing
+
 from hyperkube.client.informer import Informer
 from hyperkube.client.reconcile import ReconcileLoop
 from hyperkube.kinds.pods import is_ready, is_sidecar, is_terminal, phase, spec_of, status_of
@@ -203,9 +205,12 @@ def _keys_of_services(pod: Object, services: Informer) -> set[str]:
     return {key_of(service) for service in found if selector_of(service).items() <= labels}
 
 
-def watch_services(loop: ReconcileLoop, services: Informer, pods: Informer, *, batch_period: float = 0.0) -> None:
+def watch_services(
+    loop: ReconcileLoop, services: Informer, pods: Informer, spacing: SyncSpacing, *, batch_period: float = 0.0
+) -> None:
     """Enqueue a service when it changes, and `batch_period` seconds after a pod did that it selects or has selected.
 
+    Without such a period, when `spacing` allows.
     Services and pods are found by index: each start of a pod is a handful of events, and each of them asks. What
     happens to a pod before it has an address and after it has ended changes no endpoints, and wakes no service.
     """
@@ -215,10 +220,7 @@ def watch_services(loop: ReconcileLoop, services: Informer, pods: Informer, *, b
 
     def enqueue(found: Iterable[str]) -> None:
         for key in found:
-            if batch_period:
-                loop.queue.add_after(key, batch_period)
-            else:
-                loop.queue.add(key)
+            loop.queue.add_after(key, batch_period or spacing.wait(key))
 
     def seen(pod: Object) -> None:
         if _may_be_listed(pod):

@@ -38,6 +38,9 @@ Patch: TypeAlias = Object | list[Object]
 class InProcessClient:
     """The API as one identity sees it, in the API server's own process; implements `hyperkube.client.client.Client`."""
 
+    is_remote = False
+    """Its watches cost next to nothing."""
+
     def __init__(
         self,
         path: Callable[[], RequestPath],

@@ -72,7 +72,7 @@ def object_store(
     if strategy == CACHE:
         return CachedStore(client, clock, resource, lambda: ttl_of(node()))
     beyond = CachedStore(client, clock, resource, lambda: ttl_of(node()))
-    is_remote = getattr(client, "shared_threads", None) is None
+    is_remote = getattr(client, "is_remote", True)
     return WatchedStore(client, clock, resource, beyond, MOST_WATCHES if is_remote else sys.maxsize)
 
 
