@@ -108,9 +108,10 @@ class NodeTable(Protocol):
         Of their specs and states only that is kept which scheduling may look at: no environment, probes or addresses.
         """
 
-    def pod_counts(self, *, with_affinity: bool = False) -> Sequence[PodCounts]:
+    def pod_counts(self, *, with_affinity: bool = False, namespace: str | None = None) -> Sequence[PodCounts]:
         """Return all placed pods, or those with pod affinity, in groups that selectors cannot tell apart.
 
+        Those of one namespace, if it is given: a large cluster has thousands of groups.
         In a part of the table (see `Scope`) the groups are of that part.
         """
 

@@ -206,10 +206,9 @@ def _included(pod: Object, nodes: NodeTable, each: Constraint) -> Mask:
 def _counts(pod: PodInfo, nodes: NodeTable, each: Constraint) -> IntScores:
     if each.selector.is_empty:
         return np.zeros(len(nodes), dtype=np.int64)  # Kubernetes' own choice, though a pod still counts itself
-    namespace = namespace_of(pod.pod)
     like = (
         group
-        for group in nodes.pod_counts()
-        if group.namespace == namespace and not group.deleting and each.selector.matches(group.labels)
+        for group in nodes.pod_counts(namespace=namespace_of(pod.pod))
+        if not group.deleting and each.selector.matches(group.labels)
     )
     return per_node(like, len(nodes))

@@ -61,10 +61,10 @@ class Columns:
         """Return the pods on a node."""
         return self._table.pods(self._columns[index])
 
-    def pod_counts(self, *, with_affinity: bool = False) -> Sequence[PodCounts]:
+    def pod_counts(self, *, with_affinity: bool = False, namespace: str | None = None) -> Sequence[PodCounts]:
         """Return the groups that have pods in this part, with their counts here."""
         parts: list[PodCounts] = []
-        for group in self._table.pod_counts(with_affinity=with_affinity):
+        for group in self._table.pod_counts(with_affinity=with_affinity, namespace=namespace):
             counts = {
                 position: group.counts[column]
                 for position, column in enumerate(self._columns)

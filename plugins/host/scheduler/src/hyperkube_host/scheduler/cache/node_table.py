@@ -108,9 +108,11 @@ class Nodes:
         """Return the pods on a node, shared and read-only."""
         return [placed.pod for placed in self._pods[index].values()]
 
-    def pod_counts(self, *, with_affinity: bool = False) -> Sequence[PodCounts]:
-        """Return all placed pods, or those with pod affinity, in groups."""
-        return self._pod_counts.with_affinity() if with_affinity else self._pod_counts.listed()
+    def pod_counts(self, *, with_affinity: bool = False, namespace: str | None = None) -> Sequence[PodCounts]:
+        """Return all placed pods, or those with pod affinity, of all namespaces or one, in groups."""
+        if not with_affinity:
+            return self._pod_counts.listed() if namespace is None else self._pod_counts.in_namespace(namespace)
+        return [each for each in self._pod_counts.with_affinity() if namespace in {None, each.namespace}]
 
     def index_of(self, name: NodeName) -> int | None:
         """Return a node's column."""

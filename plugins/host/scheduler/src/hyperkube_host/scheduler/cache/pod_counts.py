@@ -50,6 +50,7 @@ class PodCountsIndex:
 
     def __init__(self) -> None:
         self._pod_counts: dict[bytes, PodCounts] = {}
+        self._by_namespace: dict[str, dict[bytes, PodCounts]] = {}
         self._listed: list[PodCounts] | None = None
         self._listed_with_affinity: list[PodCounts] | None = None
 
@@ -59,9 +60,23 @@ class PodCountsIndex:
         key = orjson.dumps(parts, option=orjson.OPT_SORT_KEYS)
         group = self._pod_counts.get(key)
         if group is None:
-            group = self._pod_counts[key] = PodCounts(key, pod)
-            self._listed = self._listed_with_affinity = None
+            group = PodCounts(key, pod)
+            self._add(group)
         return group
+
+    def _add(self, group: PodCounts) -> None:
+        self._pod_counts[group.key] = group
+        self._by_namespace.setdefault(group.namespace, {})[group.key] = group
+        self._listed = self._listed_with_affinity = None
+
+    def _remove(self, group: PodCounts) -> None:
+        if self._pod_counts.pop(group.key, None) is None:
+            return
+        here = self._by_namespace[group.namespace]
+        del here[group.key]
+        if not here:
+            del self._by_namespace[group.namespace]
+        self._listed = self._listed_with_affinity = None
 
     def count(self, group: PodCounts, column: int, sign: int) -> None:
         """Count one pod of the group in or out of a column."""
@@ -69,13 +84,15 @@ class PodCountsIndex:
         if number > 0:
             group.counts[column] = number
             if group.key not in self._pod_counts:
-                self._pod_counts[group.key] = group
-                self._listed = self._listed_with_affinity = None
+                self._add(group)
             return
         group.counts.pop(column, None)
         if not group.counts:
-            self._pod_counts.pop(group.key, None)
-            self._listed = self._listed_with_affinity = None
+            self._remove(group)
+
+    def in_namespace(self, namespace: str) -> Sequence[PodCounts]:
+        """Return the groups of a namespace."""
+        return list(self._by_namespace.get(namespace, {}).values())
 
     def listed(self) -> Sequence[PodCounts]:
         """Return all groups."""
