@@ -191,3 +191,44 @@ def test_after_closing_there_are_no_threads_and_no_steps(shared):
 
     assert threads() == []
     assert not second.is_set()
+
+
+def test_a_step_that_is_due_during_a_long_one_of_another_task_is_not_held_up(shared):
+    slow, end, steps, again = threading.Event(), threading.Event(), [], threading.Event()
+
+    def often():
+        steps.append(None)
+        if len(steps) > 1:
+            again.set()
+            return None
+        late.wake()
+        return 0.05
+
+    def hang():
+        slow.set()
+        end.wait(60)
+
+    late = shared.task(hang)
+    for _ in range(THREADS):  # all of them rest, and know of nothing that is due
+        shared.task(lambda: None).wake()
+
+    shared.task(often).wake()
+
+    assert slow.wait(50)
+    assert again.wait(50)
+    assert len(threads()) <= THREADS
+    end.set()
+
+
+def test_the_last_threads_end_when_they_are_to_linger_no_longer():
+    clock = SystemClock()
+    shared = SharedThreads("test", clock, linger=0.01)
+    served = threading.Semaphore(0)
+    task = shared.task(served.release)
+
+    for _ in range(3):
+        task.wake()
+        assert served.acquire(timeout=50)
+        assert eventually(lambda: not threads())
+    shared.close()
+    clock.close()

@@ -15,6 +15,7 @@ import itertools
 import logging
 import threading
 from collections.abc import Callable
+from math import inf
 
 from hyperkube.machinery.clock import Clock, SystemClock
 
@@ -48,6 +49,7 @@ class SharedThreads:
         self._due: list[tuple[float, int, SharedTask]] = []
         self._order = itertools.count()
         self._idle = 0
+        self._alarms: list[float] = []
         self._looking = False
         self._threads: list[threading.Thread] = []
         self._numbers = itertools.count()
@@ -82,6 +84,16 @@ class SharedThreads:
             else:
                 self._look_later()
 
+    def requeue(self, task: SharedTask, seconds: float) -> None:
+        """Run `task` again after so many seconds; on one of the threads only, when it is done with the last step.
+
+        No other thread is woken, which costs more than many a step: this one looks what is due next.
+        """
+        due = self._time.monotonic() + seconds
+        with self._changed:
+            if not self._closed:
+                heapq.heappush(self._due, (due, next(self._order), task))
+
     def _add_thread(self) -> None:
         thread = threading.Thread(target=self._run, name=f"{self._name}-{next(self._numbers)}", daemon=True)
         self._threads.append(thread)
@@ -114,6 +126,9 @@ class SharedThreads:
                     task = heapq.heappop(self._due)[2]
                     if self._due and not self._idle:
                         self._look_later()
+                    elif self._due and min(self._alarms, default=inf) > self._due[0][0]:
+                        # This thread may be long with its task, and none that rests knows when the next one is due.
+                        self._changed.notify()
                     return task
                 if self._idle >= THREADS:
                     # A task that is due later woke one thread, so that it waits no longer than that: if it was this
@@ -121,8 +136,11 @@ class SharedThreads:
                     self._threads.remove(threading.current_thread())
                     self._changed.notify()
                     return None
+                alarm = inf if wait is None else self._due[0][0]
                 self._idle += 1
+                self._alarms.append(alarm)
                 woken = self._changed.wait(self._linger if wait is None else wait)
+                self._alarms.remove(alarm)
                 self._idle -= 1
                 if not (woken or self._due or self._closed) and wait is None:
                     self._threads.remove(threading.current_thread())
@@ -191,4 +209,4 @@ class SharedTask:
                 self._queued = rest is not None and not self._left
                 again = self._queued
             if again and rest is not None:
-                self._threads.queue(self, rest)
+                self._threads.requeue(self, rest)
