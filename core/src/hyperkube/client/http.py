@@ -108,9 +108,7 @@ class HttpClient:
         self._headers = {"User-Agent": user_agent, "Accept": _JSON, **(headers or {})}
         self._credentials = Credentials(token, token_file, username, password, self._clock)
         self._readiness = Readiness("watches")
-        self.shared_threads = (
-            SharedThreads("informers", SystemClock(), linger=LINGER_SECONDS) if Readiness.is_available else None
-        )
+        self.shared_threads = _shared_threads()
         """Where this client's informers take turns: a thread each would be sixty in a controller manager."""
 
     def close(self) -> None:
@@ -335,6 +333,11 @@ class HttpClient:
     def _count(self, code: str, method: str) -> None:
         if self._counts is not None:
             self._counts.count(code, method, self._pool.address)
+
+
+def _shared_threads() -> SharedThreads | None:
+    """Return the threads for a client's informers; None where each of them needs one of its own."""
+    return SharedThreads("informers", SystemClock(), linger=LINGER_SECONDS) if Readiness.is_available else None
 
 
 def _throttled(answer: RawResponse) -> float | None:
