@@ -32,6 +32,8 @@ TEMPLATES = 1024
 HARD, SOFT = "DoNotSchedule", "ScheduleAnyway"
 STATE = {when: f"PodTopologySpread/{when}" for when in (HARD, SOFT)}
 """Where a cycle keeps the constraints of each kind."""
+COUNTS = "PodTopologySpread/counts"
+"""Where a cycle keeps the numbers of like pods by selector: (table, its generation, selector → numbers)."""
 SYSTEM_DEFAULTS: tuple[Object, ...] = (
     {"topologyKey": HOSTNAME, "maxSkew": 3, "whenUnsatisfiable": SOFT},
     {"topologyKey": ZONE, "maxSkew": 5, "whenUnsatisfiable": SOFT},
@@ -206,9 +208,18 @@ def _included(pod: Object, nodes: NodeTable, each: Constraint) -> Mask:
 def _counts(pod: PodInfo, nodes: NodeTable, each: Constraint) -> IntScores:
     if each.selector.is_empty:
         return np.zeros(len(nodes), dtype=np.int64)  # Kubernetes' own choice, though a pod still counts itself
-    like = (
-        group
-        for group in nodes.pod_counts(namespace=namespace_of(pod.pod))
-        if not group.deleting and each.selector.matches(group.labels)
-    )
-    return per_node(like, len(nodes))
+    # The usual constraints have one selector: the second one is not matched against all groups again.
+    known = pod.state.get(COUNTS)
+    if known is None or known[0] is not nodes or known[1] != nodes.generation:
+        known = pod.state[COUNTS] = (nodes, nodes.generation, {})
+    by_selector: dict[Selector, IntScores] = known[2]
+    counts = by_selector.get(each.selector)
+    if counts is None:
+        like = (
+            group
+            for group in nodes.pod_counts(namespace=namespace_of(pod.pod))
+            if not group.deleting and each.selector.matches(group.labels)
+        )
+        counts = by_selector[each.selector] = per_node(like, len(nodes))
+        counts.flags.writeable = False
+    return counts
