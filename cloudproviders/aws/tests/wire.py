@@ -5,11 +5,12 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from hyperkube_testing.cloud_faults import Fault
 from hyperkube_testing.rest_cloud import RestDouble, answer
 
+ACCOUNT, REGION = "123456789012", "us-east-1"
 _UNTOLD = {"Action", "Version"}
 _ARN = re.compile(
     r"arn:aws:elasticloadbalancing:[a-z0-9-]+:\d+:((?:targetgroup|loadbalancer/(?:app|net))/[\w.-]+)/[0-9a-f]+"
@@ -31,10 +32,24 @@ class Wire(RestDouble):
         self.amazon.session.events.register_first("before-send.*.*", self.before_send, unique_id="wire")
 
     def unregister(self):
+        from moto.core.models import botocore_stubber
+
+        botocore_stubber.enabled = True
         self.amazon.session.events.unregister("before-send.*.*", self.before_send, unique_id="wire")
 
     def before_send(self, request, **_told):
-        """Return what the client gets to see in place of moto's answer, None for that."""
+        """Return what the client gets to see in place of moto's answer, None for that.
+
+        The SDK asks all who may answer, and takes the first answer: moto must not act where it is not asked.
+        """
+        from moto.core.models import botocore_stubber
+
+        botocore_stubber.enabled = True
+        answered = self._answer(request)
+        botocore_stubber.enabled = answered is None
+        return answered
+
+    def _answer(self, request):
         service = urlsplit(request.url).hostname.partition(".")[0]
         parameters = dict(parse_qsl(request.body if isinstance(request.body, str) else request.body.decode()))
         action = parameters["Action"]
@@ -52,7 +67,37 @@ class Wire(RestDouble):
 
             assert botocore_stubber("before-send", request).status_code < 300
             raise ConnectionClosedError(endpoint_url=request.url)
+        return self._mended(request, action, told)
+
+    def _mended(self, request, action, told):
+        """Return Amazon's answer where moto has another: None where they agree.
+
+        Source: API reference of Elastic Load Balancing 2012-06-01 (error LoadBalancerNotFound of each action) and
+        2015-12-01 (CreateLoadBalancer is idempotent).
+        """
+        name = told.get("LoadBalancerName")
+        if name and action not in {"CreateLoadBalancer", "DeleteLoadBalancer"} and name not in self._classic():
+            return _response(request, answer(400, refusal("LoadBalancerNotFound")))
+        if action == "CreateLoadBalancer" and told.get("Name") in self._networks():
+            from moto.core.models import botocore_stubber
+
+            request.body = urlencode(
+                {"Action": "DescribeLoadBalancers", "Version": "2015-12-01", "Names.member.1": told["Name"]}
+            )
+            found = botocore_stubber("before-send", request)
+            body = found.content.replace(b"DescribeLoadBalancers", b"CreateLoadBalancer")
+            return _response(request, answer(200, body))
         return None
+
+    def _classic(self):
+        from moto.elb.models import elb_backends
+
+        return set(elb_backends[ACCOUNT][REGION].load_balancers)
+
+    def _networks(self):
+        from moto.elbv2.models import elbv2_backends
+
+        return {each.name for each in elbv2_backends[ACCOUNT][REGION].load_balancers.values()}
 
     def changes(self, method, path):
         return not path.startswith("Describe")
@@ -61,7 +106,8 @@ class Wire(RestDouble):
         """Return all that Services have made, by names: ids differ from one making to the next."""
         amazon = self.amazon
         classic = [
-            {key: each.get(key) for key in ("LoadBalancerName", "Scheme", "HealthCheck", "Subnets", "Instances")}
+            {key: each.get(key) for key in ("LoadBalancerName", "Scheme", "HealthCheck", "Subnets")}
+            | {"Instances": sorted({row["InstanceId"] for row in each["Instances"]})}  # moto keeps some twice
             | {"listeners": sorted(json.dumps(row["Listener"], sort_keys=True) for row in each["ListenerDescriptions"])}
             for each in amazon.elb.describe_load_balancers()["LoadBalancerDescriptions"]
         ]
