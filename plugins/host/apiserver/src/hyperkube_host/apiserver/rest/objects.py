@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-import orjson
 from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
 from hyperkube_host.apiserver.request.request_info import RequestInfo
 from hyperkube_host.apiserver.resources.registry import Registry
@@ -17,15 +16,13 @@ from hyperkube_host.apiserver.rest.change import Change, change
 from hyperkube_host.apiserver.rest.create import store_new
 from hyperkube_host.apiserver.rest.delete import delete_one
 from hyperkube_host.apiserver.rest.delete_options import checked
+from hyperkube_host.apiserver.rest.records import Records
 from hyperkube_host.apiserver.rest.services import Services
 
-from hyperkube.machinery.errors import NotFound, ServerTimeout
+from hyperkube.machinery.errors import NotFound
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.objects import Object, copy_object
 from hyperkube.machinery.users import LOOPBACK
-from hyperkube.storage.store import Compare, Put
-
-_ATTEMPTS = 50
 
 Found: TypeAlias = list[Object]
 """Objects of the caller's own."""
@@ -38,6 +35,7 @@ class StoredObjects:
         """Read and write what `registry` serves; `services` are what verbs work with, and hold these objects."""
         self._registry = registry
         self._services = services
+        self._records = Records()
 
     def _served(self, resource: GroupVersionResource) -> ServedResource:
         return self._registry.get(resource)
@@ -142,22 +140,8 @@ class StoredObjects:
         return answer.obj
 
     def change_record(self, key: str, change: Callable[[Object | None], Object | None]) -> None:
-        """Change what is stored under a key that no resource has, by compare-and-swap.
-
-        Raises:
-            ServerTimeout: others were faster in too many attempts.
-        """
-        store = self._services().store
-        path = f"{self._registry.root}{key}"
-        for _ in range(_ATTEMPTS):
-            item = store.get(path)
-            record = change(orjson.loads(item.value) if item is not None else None)
-            if record is None:
-                return
-            expected = Compare(path, item.mod_revision if item is not None else 0)
-            if store.txn([expected], [Put(path, orjson.dumps(record))]).succeeded:
-                return
-        raise ServerTimeout(f"the record {key!r} could not be changed at this time, please try again")
+        """Change what is stored under a key that no resource has; see `Records.change`."""
+        self._records.change(self._services().store, f"{self._registry.root}{key}", change)
 
     def delete(self, resource: GroupVersionResource, name: str, namespace: str = "", *, options: Object) -> Object:
         """Delete with DeleteOptions, finalizers and grace honoured."""
