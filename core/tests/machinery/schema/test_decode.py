@@ -264,6 +264,14 @@ class Made(KubeObject):
     template = f.Struct("Template", 1, omitempty=True)
 
 
+def test_a_template_with_an_infinite_number_is_not_taken_for_one_with_null():
+    schema = compile_schema(Made)
+    schema.decode({"template": {"paused": None}})
+
+    with pytest.raises(DecodeError, match="cannot unmarshal number"):
+        schema.decode({"template": {"paused": float("inf")}})
+
+
 def test_a_template_is_decoded_once_and_shared_with_nobody():
     schema = compile_schema(Made)
     given = {"limits": {"memory": "1024Mi", "cpu": "1000m"}, "paused": False}

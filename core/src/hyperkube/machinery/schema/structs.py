@@ -177,6 +177,9 @@ def decoder(schema: type[KubeSchema], leaves: str = "") -> Converter:  # noqa: C
     return decode
 
 
+_NULL = b"null"
+
+
 def _once(decode: Converter) -> Converter:
     """Return a decoder that knows what came of the latest values: to read that is a quarter of the work."""
     latest: Recent[bytes, bytes] = Recent(TEMPLATES)
@@ -185,6 +188,8 @@ def _once(decode: Converter) -> Converter:
         try:
             key = orjson.dumps(value)
         except TypeError:  # not what JSON can hold, such as an integer beyond 64 bits
+            return decode(value, seen)
+        if _NULL in key:  # so are infinite numbers written, too, which are refused
             return decode(value, seen)
         known = latest.get(key)
         if known is not None:

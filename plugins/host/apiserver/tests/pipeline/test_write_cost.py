@@ -130,12 +130,12 @@ def counted(asked, server):
     ("make", "budget"),
     [
         pytest.param(create_config_map, 283, id="create a ConfigMap"),
-        pytest.param(create_pod, 339, id="create a pod"),
-        pytest.param(patch_label, 435, id="patch a label"),
-        pytest.param(put_status, 435, id="put a status"),
+        pytest.param(create_pod, 311, id="create a pod"),
+        pytest.param(patch_label, 422, id="patch a label"),
+        pytest.param(put_status, 430, id="put a status"),
         pytest.param(in_protobuf(create_config_map), 293, id="create a ConfigMap in protobuf"),
-        pytest.param(in_protobuf(create_pod), 347, id="create a pod in protobuf"),
-        pytest.param(in_protobuf(put_status), 440, id="put a status in protobuf"),
+        pytest.param(in_protobuf(create_pod), 337, id="create a pod in protobuf"),
+        pytest.param(in_protobuf(put_status), 436, id="put a status in protobuf"),
         pytest.param(lambda: GET, 20, id="get a pod"),
     ],
 )

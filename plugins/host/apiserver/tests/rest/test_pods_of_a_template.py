@@ -46,7 +46,7 @@ def made(server, monkeypatch):
 
 def post(server, pod, query=""):
     headers = {"content-type": "application/json"}
-    body = orjson.dumps(pod)
+    body = pod.encode() if isinstance(pod, str) else orjson.dumps(pod)
     answer = server.handler.handle(
         HttpRequest(method="POST", path=BASE, query_string=query, headers=headers, body=body, user=LOOPBACK)
     )
@@ -101,6 +101,75 @@ def test_each_pod_of_a_template_is_the_same(server, made, template):
     assert len({common(obj) for _, obj in answers}) == 1
     assert len({obj["metadata"]["uid"] for _, obj in answers}) == ROUNDS
     assert len(made) <= ROUNDS
+
+
+@pytest.fixture
+def defaulted(server, monkeypatch):
+    """Return the list of pods whose defaults were filled in after decoding."""
+    strategy = server.registry.get(PODS).strategy
+    pods, default = [], strategy.default
+
+    def fill_in(obj):
+        pods.append(obj["metadata"].get("name"))
+        default(obj)
+
+    monkeypatch.setattr(strategy, "default", fill_in)
+    return pods
+
+
+def test_the_third_pod_of_a_template_is_neither_decoded_nor_defaulted(server, defaulted):
+    for number in range(ROUNDS):
+        post(server, pod(f"arrived-{number}", hostname="arrived"))
+
+    assert set(defaulted) == {"arrived-0", "arrived-1"}
+
+
+KNOWN = {"hostname": "known", "terminationGracePeriodSeconds": 7}
+
+
+@pytest.mark.parametrize(
+    ("change", "status", "told"),
+    [
+        pytest.param({"meta": {"name": 5}}, 400, "cannot unmarshal number", id="a name that is none"),
+        pytest.param({"meta": {"name": ""}}, 422, "name or generateName is required", id="no name"),
+        pytest.param({"meta": {"uid": 5}}, 400, "cannot unmarshal number", id="a uid that is none"),
+        pytest.param({"meta": {"creationTimestamp": "now"}}, 400, "parsing time", id="a time that is none"),
+        pytest.param({"meta": {"managedFields": 5}}, 400, "cannot unmarshal number", id="fields that are none"),
+        pytest.param({"meta": {"namespace": "other"}}, 400, "does not match the namespace", id="another namespace"),
+        pytest.param({"meta": {"resourceVersion": "5"}}, 500, "resourceVersion should not be set", id="a version"),
+    ],
+)
+def test_what_is_wrong_beside_a_known_template_is_refused(server, change, status, told):
+    for _ in range(ROUNDS):
+        post(server, pod(**KNOWN))
+
+    answer, body = post(server, pod(**change, **KNOWN))
+
+    assert answer.status == status
+    assert told in body["message"]
+
+
+@pytest.mark.parametrize(
+    ("written", "status"),
+    [
+        pytest.param('"terminationGracePeriodSeconds":1e400', 400, id="a number that is none"),
+        pytest.param('"terminationGracePeriodSeconds":null', 201, id="null"),
+        pytest.param('"terminationGracePeriodSeconds":7,"terminationGracePeriodSeconds":7', 201, id="twice"),
+    ],
+)
+def test_a_body_that_is_read_as_a_known_template_is_looked_at_itself(server, defaulted, written, status):
+    for _ in range(ROUNDS):
+        post(server, pod(hostname="twin", terminationGracePeriodSeconds=None))
+        post(server, pod(hostname="twin", terminationGracePeriodSeconds=7))
+    body = orjson.dumps(pod(hostname="twin", terminationGracePeriodSeconds=7)).decode()
+    before = len(defaulted)
+
+    answer, _ = post(server, body.replace('"terminationGracePeriodSeconds":7', written))
+    post(server, pod(hostname="twin", terminationGracePeriodSeconds=7))
+
+    assert answer.status == status
+    assert len(defaulted) > before or status == 400
+    assert bool([value for name, value in answer.headers if name == "Warning"]) is (written.count(":7") == 2)
 
 
 def test_the_third_pod_of_a_template_is_not_made_anew(server, made):

@@ -224,6 +224,8 @@ class ServedResource:
         self.field_scopes: dict[str, FieldScope] = {}
         self.repeats = type(self.strategy).repeats is not Strategy.repeats
         """Whether the strategy treats any objects of one template alike."""
+        self.arrived: Recurring[bytes, bytes] = Recurring(TEMPLATES)
+        """What the objects of a template are when they are decoded and have their defaults, as JSON without name."""
         self.prepared: Recurring[bytes, bytes] = Recurring(TEMPLATES)
         """What became of the objects of a template: valid and canonical, as JSON without metadata."""
 

@@ -14,7 +14,7 @@ def template_text(obj: Object) -> bytes | None:
     None if that is no JSON, or too long to be kept.
     """
     try:
-        common = {**obj["metadata"], "name": "", "uid": "", "creationTimestamp": "", "managedFields": None}
+        common = {**obj["metadata"], "name": "", "uid": "", "creationTimestamp": "", "managedFields": ""}
         text = orjson.dumps({**obj, "metadata": common})
     except (TypeError, LookupError):
         return None

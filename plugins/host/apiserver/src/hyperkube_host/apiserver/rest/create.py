@@ -36,9 +36,13 @@ def create(services: Services, request: ApiRequest, target: Target) -> ObjectRes
     """Answer a POST to a collection."""
     options = create_options(request, "CreateOptions")
     served = target.served
-    obj = services.decoder.decode(request, served.kind, served.codec)
-    place(obj, target)
-    served.default(obj)
+    if served.repeats:
+        obj = services.decoder.decode_new(request, served)
+        place(obj, target)
+    else:
+        obj = services.decoder.decode(request, served.kind, served.codec)
+        place(obj, target)
+        served.default(obj)
     call = services.call(request, target, body=obj)
     services.ownership.update(request, target, None, obj)
     return store_new(services, request, target, call, obj, options=options)

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import orjson
 from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.resources.known_metadata import KnownStatus
-from hyperkube_host.apiserver.resources.served import Codec
+from hyperkube_host.apiserver.resources.served import Codec, ServedResource
 from hyperkube_host.apiserver.serializer import negotiation
 from hyperkube_host.apiserver.serializer.document import Document, as_warnings, read_json, read_yaml
 from hyperkube_lib.protobuf import Protobuf, ProtobufError, open_envelope
@@ -119,6 +120,34 @@ class BodyDecoder:
                 obj = self._shape(request, self._parse(request, kind, codec), kind, codec, also)
         if request.audit_event is not None:
             request.audit_event.log_request_object(obj)
+        return obj
+
+    def decode_new(self, request: ApiRequest, served: ServedResource) -> Object:
+        """Return the body as a new object with all its defaults: that of its template, if that is known.
+
+        Raises:
+            ApiError: as `decode`.
+        """
+        if request.query or request.content is not None or request.inside or request.audit_event is not None:
+            obj = self.decode(request, served.kind, served.codec)
+            served.default(obj)
+            return obj
+        with request.stoppable():
+            document = self._parse(request, served.kind, served.codec)
+            text = document.template_text()
+            known = served.arrived.get(text) if text is not None else None
+            if known is not None:
+                name = document.value["metadata"].get("name")
+                obj = orjson.loads(known)
+                if name:
+                    obj["metadata"]["name"] = name
+                return obj
+            warned = len(request.warnings)
+            obj = self._shape(request, document, served.kind, served.codec)
+        served.default(obj)
+        if text is not None and len(request.warnings) == warned and served.arrived.recurs(text):
+            meta = {name: value for name, value in obj["metadata"].items() if name != "name"}
+            served.arrived.keep(text, orjson.dumps({**obj, "metadata": meta}))
         return obj
 
     def written(self, request: ApiRequest, kind: GroupVersionKind, codec: Codec) -> Any:

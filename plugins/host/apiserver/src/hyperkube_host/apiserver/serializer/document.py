@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import field
 from typing import Any
 
+from hyperkube_host.apiserver.resources.template_text import template_text
 from hyperkube_lib.serving import json
 
 from hyperkube.machinery.codecs import yaml
@@ -15,6 +16,8 @@ from hyperkube.machinery.schema.mismatch import DecodeError, TypeMismatch, shown
 
 _YAML_PREFIX = "yaml: unmarshal errors:\n"
 _NUMBER = "number "
+_NULL = b"null"
+"""As a null is written, and an infinite number, which is none in Go."""
 _KIND_STRUCT = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
 
 
@@ -112,6 +115,23 @@ class Document:
 
     def _has_duplicates(self) -> bool:
         return not self.is_yaml and json.may_have_duplicates(self.body, self.value)
+
+    def template_text(self) -> bytes | None:
+        """Return what the object has in common with others of its template (see `template_text`).
+
+        None if that is not plain: it is told before decoding, which may find that something is wrong.
+        """
+        value = self.value
+        if (self.is_yaml and not self.is_canonical) or self.refusal is not None or value.__class__ is not dict:
+            return None
+        meta = value.get("metadata")
+        if meta.__class__ is not dict or any(map(meta.get, ("uid", "creationTimestamp", "managedFields"))):
+            return None
+        name = meta.get("name")
+        if (name.__class__ is not str and name is not None) or (not self.is_canonical and self._has_duplicates()):
+            return None
+        text = template_text(value)
+        return text if text is not None and (self.is_canonical or _NULL not in text) else None
 
 
 def read_json(body: bytes) -> Document:
