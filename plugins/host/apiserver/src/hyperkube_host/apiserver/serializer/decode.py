@@ -138,10 +138,10 @@ class BodyDecoder:
             known = served.arrived.get(text) if text is not None else None
             if known is not None:
                 name = document.value["metadata"].get("name")
-                obj = orjson.loads(known)
+                made: Object = orjson.loads(known)
                 if name:
-                    obj["metadata"]["name"] = name
-                return obj
+                    made["metadata"]["name"] = name
+                return made
             warned = len(request.warnings)
             obj = self._shape(request, document, served.kind, served.codec)
         served.default(obj)
