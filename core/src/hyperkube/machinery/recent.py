@@ -12,6 +12,9 @@ Value = TypeVar("Value")
 TEMPLATES, TEMPLATE_MAX = 256, 16 * 1024
 """How many templates are remembered at a place, and up to which size of their JSON or message in bytes."""
 
+BUSY_TEMPLATES = 64
+"""How many are remembered where each costs several times its JSON: the objects of one come in bursts."""
+
 
 class Recent(Generic[Key, Value]):
     """A bounded map that forgets its oldest entry; for results that cost more than hashing what they depend on.

@@ -19,7 +19,7 @@ from hyperkube_host.apiserver.resources.template_text import template_text
 from hyperkube.client.informer import Informer
 from hyperkube.hookspecs.admission import AdmissionRequest, Operation, Repeats
 from hyperkube.machinery.objects import Object, copy_object
-from hyperkube.machinery.recent import TEMPLATE_MAX, TEMPLATES, Recurring
+from hyperkube.machinery.recent import BUSY_TEMPLATES, TEMPLATE_MAX, Recurring
 
 Key: TypeAlias = "tuple[bytes, Operation, str, str, bool]"
 """The text of what decides; the operation, namespace and user's name; whether it is a dry run."""
@@ -57,7 +57,7 @@ class RepeatedSteps:
         self._run = run
         informers: dict[int, Informer] = {id(each): each for plugin in plugins for each in plugin.decided_by}
         self._informers = tuple(informers.values())
-        self._outcomes: Recurring[Key, _Outcome] = Recurring(TEMPLATES)
+        self._outcomes: Recurring[Key, _Outcome] = Recurring(BUSY_TEMPLATES)
 
     def __call__(self, request: AdmissionRequest) -> None:
         """Do to the request's object what the hooks do.

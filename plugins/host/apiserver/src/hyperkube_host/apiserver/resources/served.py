@@ -25,7 +25,7 @@ from hyperkube.hookspecs.api import ResourceSpec, Strategy, Subresource
 from hyperkube.machinery.fields import texts_of
 from hyperkube.machinery.groups import GroupResource, GroupVersionKind
 from hyperkube.machinery.objects import Object
-from hyperkube.machinery.recent import TEMPLATES, Recurring
+from hyperkube.machinery.recent import BUSY_TEMPLATES, Recurring
 from hyperkube.machinery.schema import CompiledSchema, TypeInfo, compile_schema
 from hyperkube.machinery.schema.blanks import Blanks
 from hyperkube.storage.subscriptions import Subscribable
@@ -224,9 +224,9 @@ class ServedResource:
         self.field_scopes: dict[str, FieldScope] = {}
         self.repeats = type(self.strategy).repeats is not Strategy.repeats
         """Whether the strategy treats any objects of one template alike."""
-        self.arrived: Recurring[bytes, bytes] = Recurring(TEMPLATES)
+        self.arrived: Recurring[bytes, bytes] = Recurring(BUSY_TEMPLATES)
         """What the objects of a template are when they are decoded and have their defaults, as JSON without name."""
-        self.prepared: Recurring[bytes, bytes] = Recurring(TEMPLATES)
+        self.prepared: Recurring[bytes, bytes] = Recurring(BUSY_TEMPLATES)
         """What became of the objects of a template: valid and canonical, as JSON without metadata."""
 
     def __repr__(self) -> str:
