@@ -37,7 +37,7 @@ soap-roundtrip-count = 3
 [VirtualCenter "one"]
 [VirtualCenter "two"]
 datacenters = c
-thumbprint = "AB:CD"
+thumbprint = "AB:AB:AB:AB:AB:AB:AB:AB:AB:AB:AB:AB:AB:AB:AB:AB:AB:AB:AB:AB"
 [Workspace]
 server = "one"
 datacenter = "a"
@@ -100,7 +100,7 @@ def test_several_vcenters_share_what_is_said_for_all(tmp_path):
         "vsphere",
         "/etc/ca.pem",
     )
-    assert (two.datacenters, two.thumbprint, two.secret_namespace) == (("c",), "AB:CD", "kube-system")
+    assert (two.datacenters, two.thumbprint, two.secret_namespace) == (("c",), ":".join(["AB"] * 20), "kube-system")
     assert (config.labels.zone, config.labels.region) == ("k8s-zone", "k8s-region")
     assert config.workspace.resourcepool_path == "cluster/Resources"
 
@@ -135,6 +135,7 @@ def test_no_file_says_nothing():
         (OLD.replace("lsiLogic-sas", "ide"), "[Disk] scsicontrollertype: 'ide' is none of pvscsi, lsiLogic-sas"),
         (OLD.replace("vm-uuid", "vm-colour"), "[Global] has an unknown key 'vm-colour'"),
         (OLD.replace('insecure-flag = "1"', "insecure-flag = maybe"), "'maybe' is neither true nor false"),
+        (SEVERAL.replace("AB:", "A:"), "thumbprint of vCenter 'two' is none of SHA-1 or SHA-256"),
         (SEVERAL.replace('server = "one"', 'server = "three"'), "'three' is none of the vCenters"),
         (YAML.replace("10.9.0.0/16", "10.9.0.0/99"), "10.9.0.0/99"),
         (YAML.replace("ipv6, ipv4", "ipx"), "ip-family: 'ipx' is neither ipv4 nor ipv6"),

@@ -150,6 +150,17 @@ def test_a_machine_is_gone_only_if_each_vcenter_says_so(vmware, tmp_path):
             instances.exists(nowhere)
 
 
+def test_a_machine_that_was_found_is_looked_for_there_first(vmware, tmp_path):
+    one, two = vmware.furnished(), vmware.furnished()
+    here = two.machine(two.hosts[0][0], uuid=UUID)
+    instances = vmware.provider(vmware.built(None, tmp_path, TWO, one=one, two=two)).instances
+    instances.metadata(here)
+    asked = len(one.sent)
+
+    assert instances.exists(here)
+    assert len(one.sent) == asked
+
+
 def test_a_datacenter_that_is_not_there_is_no_word_that_machines_are_gone(vmware, tmp_path, double):
     machine = double.machine(double.hosts[0][0])
     wrong = vmware.CONFIG.replace('[VirtualCenter "vcenter"]', '[VirtualCenter "vcenter"]\ndatacenters = cd')

@@ -21,6 +21,7 @@ CONTROLLERS: Final = ("pvscsi", "lsiLogic-sas", "lsiLogic")
 FAMILIES: Final = ("ipv4", "ipv6")
 Options = TypeVar("Options", bound=Record)
 _KNOWN: Final = ("global", "virtualcenter", "network", "disk", "workspace", "labels", "nodes")
+_THUMBPRINT: Final = re.compile(r"[0-9A-Fa-f]{2}(?:(:?[0-9A-Fa-f]{2}){19}|(:?[0-9A-Fa-f]{2}){31})")
 _OF_NSX: Final = re.compile(r"loadbalancer(class)?|route|nsxt")
 _WITHOUT_EFFECT: Final = frozenset(
     {"soap-roundtrip-count", "api-disable", "api-binding", "vm-name", "secret-not-managed"}
@@ -263,6 +264,8 @@ def _completed(one: VCenterConfig, name: str, shared: _Global) -> VCenterConfig:
     made = VCenterConfig(**told)
     if not made.server:
         raise ValueError("a [VirtualCenter] has no server")
+    if made.thumbprint and not _THUMBPRINT.fullmatch(made.thumbprint):
+        raise ValueError(f"thumbprint of vCenter {made.server!r} is none of SHA-1 or SHA-256, in hexadecimal")
     if unknown := set(made.families) - set(FAMILIES):
         raise ValueError(f"ip-family: {min(unknown)!r} is neither ipv4 nor ipv6")
     if not made.secrets_directory and not (made.secret_name and made.secret_namespace):

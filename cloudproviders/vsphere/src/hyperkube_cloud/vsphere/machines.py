@@ -83,7 +83,9 @@ class Machines:
         Raises:
             CloudUnavailable: one vCenter cannot be asked, and no other one has it.
         """
-        return next(filter(None, (self._in_all(find) for find in _ways(node))), None)
+        known = self._found.get(uuid_of(provider_id_of(node)))
+        order = sorted(self._vcenters, key=lambda each: known is None or each is not known.vcenter)
+        return next(filter(None, (_in_all(find, order) for find in _ways(node))), None)
 
     def need(self, node: Object) -> Machine:
         """Return a node's machine.
@@ -127,19 +129,20 @@ class Machines:
             self._found[uuid] = machine
         return machine, told
 
-    def _in_all(self, find: Callable[[VCenter], Any]) -> Machine | None:
-        failed: CloudFailed | None = None
-        for vcenter in self._vcenters:
-            try:
-                ref = find(vcenter)
-            except CloudFailed as error:
-                failed = failed or error
-                continue
-            if ref is not None:
-                return Machine(vcenter=vcenter, ref=ref)
-        if failed is not None:
-            raise failed
-        return None
+
+def _in_all(find: Callable[[VCenter], Any], vcenters: Sequence[VCenter]) -> Machine | None:
+    failed: CloudFailed | None = None
+    for vcenter in vcenters:
+        try:
+            ref = find(vcenter)
+        except CloudFailed as error:
+            failed = failed or error
+            continue
+        if ref is not None:
+            return Machine(vcenter=vcenter, ref=ref)
+    if failed is not None:
+        raise failed
+    return None
 
 
 def _ways(node: Object) -> Iterator[Callable[[VCenter], Any]]:

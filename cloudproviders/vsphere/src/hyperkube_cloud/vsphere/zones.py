@@ -54,7 +54,7 @@ class Zones:
     def __init__(self, labels: Labels, tags: Mapping[str, Tags], clock: Clock) -> None:
         """Take the categories, and the tags of each vCenter by its server."""
         self._labels, self._tags, self._clock = labels, tags, clock
-        self._lock = threading.Lock()
+        self._locks = {server: threading.Lock() for server in tags}  # a vCenter that hangs holds no other one up
         self._read: dict[str, _Read] = {}
 
     @property
@@ -83,11 +83,12 @@ class Zones:
 
     def hosts(self, vcenter: VCenter, *, anew: bool = False) -> Mapping[str, Host]:
         """Return all hosts by id."""
-        with self._lock:  # who waits for it needs the same
-            held = self._read.get(vcenter.config.server)
+        server = vcenter.config.server
+        with self._locks[server]:  # who waits for it needs the same
+            held = self._read.get(server)
             if held is None or anew or held.until <= self._clock.monotonic():
                 held = _Read(until=self._clock.monotonic() + FRESH, hosts=self._read_hosts(vcenter))
-                self._read[vcenter.config.server] = held
+                self._read[server] = held
             return held.hosts
 
     def datastores_of(self, vcenter: VCenter, zones: Sequence[str]) -> frozenset[str]:
