@@ -222,8 +222,13 @@ class Google(RestDouble):
         elif verb == "resize":
             held["sizeGb"] = body["sizeGb"]
         elif verb == "attachDisk":
+            disk = self.things.get(self._path(body["source"]))
+            if disk is None:
+                return error(404, "notFound", "The disk resource was not found")
+            if disk["users"]:
+                return error(400, "resourceInUseByAnotherResource", "The disk resource is already being used")
             held["disks"].append({"deviceName": body["deviceName"], "source": body["source"]})
-            self.things[self._path(body["source"])]["users"].append(self.link(path))
+            disk["users"].append(self.link(path))
         elif verb == "detachDisk":
             (gone,) = [each for each in held["disks"] if each["deviceName"] == query["deviceName"]]
             held["disks"].remove(gone)

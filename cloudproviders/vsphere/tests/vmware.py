@@ -118,8 +118,13 @@ class VMware(inventory.Inventory):
         ]
         return vim.host.DatastoreBrowser.SearchResults(folderPath=datastore_path, file=found)
 
+    def there(self, this):
+        if this not in self.objects:
+            raise fault(vmodl.fault.ManagedObjectNotFound, "has already been deleted", obj=vim.VirtualMachine(this))
+        return self.objects[this][1]
+
     def do_reconfig_vm(self, this, spec):
-        held = self.objects[this][1]
+        held = self.there(this)
         devices, keys = list(held["config.hardware.device"]), {}
         for change in spec.deviceChange:
             refused = self.change(devices, keys, change)
@@ -173,7 +178,7 @@ class VMware(inventory.Inventory):
                         config__hardware__device=[each.device for each in config.deviceChange])  # fmt: skip
 
     def do_destroy(self, this):
-        for each in self.objects[this][1]["config.hardware.device"]:
+        for each in self.there(this)["config.hardware.device"]:
             shown = getattr(each.backing, "fileName", "")
             self.files = {path: file for path, file in self.files.items() if self.canonical(path) != shown}
         del self.objects[this]

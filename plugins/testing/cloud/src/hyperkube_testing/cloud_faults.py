@@ -18,6 +18,7 @@ from hyperkube.hookspecs.base import Plugin
 from hyperkube.hookspecs.cloud import Disks, LoadBalancers
 from hyperkube.machinery.errors import HyperkubeError
 from hyperkube.machinery.objects import NodeName, Object, name_of
+from hyperkube.testing.harness import SkipTest
 
 
 class Killed(BaseException):
@@ -103,7 +104,12 @@ class FaultContract(CloudContract):
     """The promises of a provider whatever happens at its calls.
 
     A subclass gives the cloud as pytest fixture ``double``; ``built`` is to talk to it.
+
+    Attributes:
+        names_disks_once: the cloud refuses a second disk of one name; without that two managers in turn may make two.
     """
+
+    names_disks_once = True
 
     def shapes(self) -> Sequence[Object]:
         """Return the Services, each of its kind of balancer, that faults are tried with."""
@@ -190,6 +196,31 @@ class FaultContract(CloudContract):
                         expected = ends[steps.index(later)]
                         assert double.everything() == expected, f"{fault.name} at changing call {at} of {step.__name__}"
 
+    def test_two_managers_in_turn_leave_no_disk_that_the_last_one_deletes(
+        self, built: Plugin, double: FaultyCloud
+    ) -> None:
+        """Let a leader make, attach, detach or delete a disk before each changing call of a manager that is late."""
+        if not self.names_disks_once:
+            raise SkipTest("this cloud makes several disks of one name")
+        steps, before = [self._create, self._attach, self._detach, self._delete], deepcopy(double.everything())
+        for late_step in self.late_steps():
+            for step in steps:
+                at, is_met = 0, True
+                while is_met:
+                    at += 1
+                    late, leader = self.disks(self.after_crash(built)), self.disks(self.after_crash(built))
+                    with double.interrupted(at, partial(_refusable, step, leader)):
+                        _refusable(late_step, late)
+                    is_met = double.met
+                    self._detach(leader)
+                    self._delete(leader)
+                    words = f"{step.__name__} before changing call {at} of {late_step.__name__}"
+                    assert double.everything() == before, f"something is left: {words}"
+
+    def late_steps(self) -> Sequence[Callable[[Disks], object]]:
+        """Return what a manager that is late does with a disk: what of it takes a cloud changing calls of its own."""
+        return [self._create, self._attach, self._detach, self._delete]
+
     def _create(self, disks: Disks) -> str:
         return disks.create(self.request("pvc-faulty")).id
 
@@ -231,3 +262,8 @@ def _step(balancers: LoadBalancers, then: Object | None, shape: Object, nodes: S
             balancers.ensure(CLUSTER, then, nodes)
     except HyperkubeError:
         return
+
+
+def _refusable(step: Callable[[Disks], object], disks: Disks) -> None:
+    with suppress(HyperkubeError):
+        step(disks)
