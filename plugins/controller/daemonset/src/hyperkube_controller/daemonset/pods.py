@@ -70,8 +70,10 @@ def node_should_run_daemon_pod(daemon_set: Object, node: Object) -> tuple[bool, 
         return False, False
     if not fits_required_affinity(spec, name_of(node), labels_of(node)):
         return False, False
-    tolerated = tolerations_of(template)
     present: Sequence[Object] = (node.get("spec") or {}).get("taints") or []
+    if not present:  # of thousands of nodes nearly all, and each sync asks for all of them
+        return True, True
+    tolerated = tolerations_of(template)
     if taints.untolerated(present, tolerated, taints.keeps_off) is None:
         return True, True
     evicting = taints.untolerated(present, tolerated, lambda taint: taint.get("effect") == taints.NO_EXECUTE)
