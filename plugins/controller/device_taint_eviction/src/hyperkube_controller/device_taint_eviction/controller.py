@@ -79,6 +79,11 @@ def extended_claim_of(pod: Object) -> str:
     return str((status_of(pod).get("extendedResourceClaimStatus") or {}).get("resourceClaimName") or "")
 
 
+def has_claims(pod: Object) -> bool:
+    """Tell whether the pod may have devices: hardly any has."""
+    return bool(spec_of(pod).get("resourceClaims") or extended_claim_of(pod))
+
+
 def results_of(claim: Object) -> list[Object]:
     """Return the devices that a claim has."""
     allocation = (claim.get("status") or {}).get("allocation") or {}
@@ -140,7 +145,7 @@ class DeviceTaintEviction(Plugin):
         self._slices = self.informers.informer(RESOURCE_SLICES)
         self._claims.add_index(_BY_POOL, _pools_of_claim)
         self._slices.add_index(_SLICES, _pool_of_slice)
-        self._pods.add_handler(self._loop.enqueue, self._pod_changed, self._loop.enqueue)
+        self._pods.add_handler(self._pod_seen, self._pod_changed, self._pod_seen)
         self._claims.add_handler(self._enqueue_users, self._claim_changed, self._enqueue_users)
         self._slices.add_handler(self._slice_seen, lambda _old, new: self._slice_seen(new), self._slice_seen)
         self._rules = self.informers.informer(DEVICE_TAINT_RULES) if context.gates.get(RULES_GATE) else None
@@ -169,7 +174,13 @@ class DeviceTaintEviction(Plugin):
             if selects_any(rule, results_of(claim)):
                 self._enqueue_users(claim)
 
+    def _pod_seen(self, pod: Object) -> None:
+        if has_claims(pod):
+            self._loop.enqueue(pod)
+
     def _pod_changed(self, old: Object, new: Object) -> None:
+        if not (has_claims(old) or has_claims(new)):
+            return
         claims = [(status_of(pod).get("resourceClaimStatuses"), extended_claim_of(pod)) for pod in (old, new)]
         if spec_of(old).get("nodeName") != spec_of(new).get("nodeName") or claims[0] != claims[1]:
             self._loop.enqueue(new)
