@@ -5,11 +5,12 @@ import ssl
 import threading
 import urllib.request
 
+import pytest
 from hyperkube_addon.metrics_server import MetricsServer
 
 from hyperkube.client.fake import FakeClient
-from hyperkube.kinds.resources import API_SERVICES, CONFIG_MAPS, ENDPOINT_SLICES
-from hyperkube.machinery.clock import SystemClock
+from hyperkube.kinds.resources import API_SERVICES, CONFIG_MAPS, ENDPOINT_SLICES, PODS
+from hyperkube.machinery.clock import FakeClock, SystemClock
 from hyperkube.plugin import PluginContext
 from hyperkube.testing.contracts.addon import AddonContract
 
@@ -45,3 +46,24 @@ def test_it_is_registered_while_it_serves(monkeypatch):
     assert registration["spec"]["service"] == {"name": "metrics-server", "namespace": "kube-system", "port": 443}
     assert client.objects(API_SERVICES) == []
     assert not thread.is_alive()
+
+
+class Ticking(FakeClock):
+    """A clock on which a wait is over at once."""
+
+    def wait(self, event, timeout=None):
+        self.advance(timeout)
+        return False
+
+
+@pytest.mark.parametrize(("pods", "seconds"), [pytest.param(0, 60.0, id="none"), pytest.param(1, 15.0, id="one")])
+def test_nodes_without_pods_are_asked_once_a_minute(pods, seconds):
+    clock, client = Ticking(), FakeClient()
+    for number in range(pods):
+        client.create(PODS, {"metadata": {"name": f"p{number}", "namespace": "default"}}, "default")
+    addon = MetricsServer(PluginContext(name="metrics-server", client=client, clock=clock))
+    since = clock.monotonic()
+
+    addon._rest(client, clock)
+
+    assert clock.monotonic() - since == seconds

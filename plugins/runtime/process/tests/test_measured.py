@@ -47,3 +47,9 @@ def test_a_shim_is_small(runtime, sleeper):
     (own,) = [int(line.split()[1]) for line in text.splitlines() if line.startswith("Private_Dirty:")]
 
     assert own < 4000  # kB; the rest are pages of files, which all shims share
+
+
+def test_without_containers_no_process_is_looked_at(runtime, monkeypatch):
+    monkeypatch.setattr("os.listdir", lambda _folder: pytest.fail("the processes are listed"))
+
+    assert list(runtime.usage()) == []

@@ -131,3 +131,12 @@ def test_a_runtime_that_is_down_makes_the_node_not_ready_and_does_not_stop_its_s
 )
 def test_what_is_missing_is_named(world, answer, message):
     assert world(answer).compute()["message"] == message
+
+
+def test_an_image_without_a_size_is_told_as_the_api_keeps_it(world):
+    one = world()
+    one.runtime.images = lambda: [Image(id="i", tags=("t",), size=1), Image(id="h", tags=("host",))]
+
+    one.compute()
+
+    assert one.status["images"] == [{"names": ["t"], "sizeBytes": 1}, {"names": ["host"]}]

@@ -23,7 +23,7 @@ from hyperkube_addon.metrics_server.objects import (
 
 from hyperkube.client.client import MERGE_PATCH, Client
 from hyperkube.hookspecs import hookimpl
-from hyperkube.kinds.resources import API_SERVICES, CONFIG_MAPS, ENDPOINT_SLICES, SERVICES
+from hyperkube.kinds.resources import API_SERVICES, CONFIG_MAPS, ENDPOINT_SLICES, PODS, SERVICES
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import AlreadyExists, ApiError
 from hyperkube.machinery.objects import Object, name_of, namespace_of
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 START_SECONDS = 1.0
 FIRST_SECONDS = 2.0
 """From the first scrape to the second, which is the first to tell something."""
+IDLE_SECONDS = 60.0
+"""From one scrape to the next while there is no pod: metrics-server's own resolution unless its manifest sets 15 s."""
 RETRY_SECONDS = 5.0
 ADDRESS = "127.0.0.1"
 _RESOURCES = {"Service": SERVICES, "EndpointSlice": ENDPOINT_SLICES, "APIService": API_SERVICES}
@@ -96,10 +98,27 @@ class MetricsServer(Plugin):
                     storage.store(scraper.scrape())
                 except (ApiError, OSError) as error:
                     self.context.logger.warning("cannot list the nodes to scrape: %s", error)
-                clock.wait(self._stopped, self._resolution if storage.is_ready else FIRST_SECONDS)
+                if storage.is_ready:
+                    self._rest(client, clock)
+                else:
+                    clock.wait(self._stopped, FIRST_SECONDS)
             client.delete(API_SERVICES, f"{VERSION}.{GROUP}")
         finally:
             edge.close()
+
+    def _rest(self, client: Client, clock: Clock) -> None:
+        """Wait until the next scrape is due; kubelets without pods are asked less often."""
+        since = clock.monotonic()
+        while not clock.wait(self._stopped, self._resolution):
+            if clock.monotonic() - since >= IDLE_SECONDS - self._resolution / 2 or _has_pods(client):
+                return
+
+
+def _has_pods(client: Client) -> bool:
+    try:
+        return bool(client.list(PODS, limit=1).items)
+    except (ApiError, OSError):  # what is wrong is told by the scrape
+        return True
 
 
 def _put(client: Client, obj: Object) -> None:

@@ -113,8 +113,10 @@ class Scheduler:
         self._event_handlers = EventHandlers(parts.cache, parts.queue, self._profiles, parts.metrics)
         self._elector: LeaderElector | None = None
         self._closing = threading.Event()
+        self._has_work = threading.Event()
         self._thread = threading.Thread(target=self._run, name="scheduler", daemon=True)
         self._synced = False
+        self._takes_in = False
         offer_gauges(parts.metrics, parts.queue, parts.cache, parts.binder)
 
     def _make_parts(self) -> SchedulerParts:
@@ -192,6 +194,7 @@ class Scheduler:
     def close(self) -> None:
         """Stop deciding, finish the bindings under way."""
         self._closing.set()
+        self._has_work.set()
         if self._elector is not None:
             self._elector.stop()
         self._queue.close()
@@ -213,6 +216,8 @@ class Scheduler:
 
     def has_seen(self, versions: Mapping[GroupVersionResource, int]) -> bool:
         """Tell whether everything that is watched was taken in up to these versions."""
+        if self._has_work.is_set() and not self._takes_in:
+            return False
         return all(
             int(informer.resource_version or 0) >= versions.get(informer.resource, 0)
             for informer in self._informers.all()
@@ -245,12 +250,14 @@ class Scheduler:
             self._on_lost()
 
     def _run(self) -> None:
-        self._profiles.loaded()
-        self._event_handlers.watch(self._informers)
+        if not self._source.files:
+            self._rest_without_pods()
         if not self._closing.is_set():
+            self._profiles.loaded()
+            self._event_handlers.watch(self._informers)
             self._informers.start()
             self._informers.wait_synced()
-            self._synced = True
+            self._synced = self._takes_in = True
             self._clock.call_later(EXPIRY_SECONDS, self._expire)
             if self._source.files:
                 self._clock.call_later(RELOAD_SECONDS, self._reload)
@@ -261,6 +268,25 @@ class Scheduler:
             except Exception:  # noqa: BLE001  one pod must not end the scheduling; it is logged and tried again
                 _log.exception("scheduling %s failed", queued.key)
                 self._schedule_one.failed_with_a_bug(queued, started)
+
+    def _rest_without_pods(self) -> None:
+        """Wait for the first pod without a node: plugins, and numpy with them, are 10 MiB that an empty cluster spares.
+
+        Nothing but pods is watched until then. The plugins are loaded after that on the scheduler's own thread, and see
+        their informers filled before the first decision.
+        """
+        pods = self._informers.informer(PODS)
+        pods.add_handler(on_add=self._notice, on_update=lambda _old, pod: self._notice(pod))
+        pods.start()
+        pods.when_synced(self._note_synced)
+        self._has_work.wait()
+
+    def _notice(self, pod: Object) -> None:
+        if not pod.get("spec", {}).get("nodeName"):
+            self._has_work.set()
+
+    def _note_synced(self) -> None:
+        self._synced = True
 
     def _schedule(self, queued: QueuedPodInfo) -> None:
         profile = self._profiles.of(queued.pod)

@@ -32,6 +32,8 @@ AUTOMANAGED = "kube-aggregator.kubernetes.io/automanaged"
 _AGGREGATOR = UserInfo("system:kube-aggregator", "", ("system:masters",))
 _ALL = "all"
 _AGAIN_SECONDS, _RETRY_SECONDS = 30.0, 1.0
+_REFRESH_SECONDS = 60.0
+"""From one reading of a server's discovery and OpenAPI to the next; whether it answers is asked in between."""
 _GROUP_PRIORITY, _VERSION_PRIORITY = 1000, 100
 
 
@@ -57,6 +59,7 @@ class ApiServiceController:
         self._logger = logger
         self._registered: set[tuple[str, str]] = set()
         self._pauses: dict[str, float] = {}
+        self._read: dict[str, tuple[Remote, float]] = {}
         self._follower = Follower(
             API_SERVICES,
             client,
@@ -124,7 +127,9 @@ class ApiServiceController:
             if self._follower.stopped.is_set():
                 return
             self._check(remote)
-        self._described.keep(remote.name for remote in self._remotes.all())
+        names = {remote.name for remote in self._remotes.all()}
+        self._described.keep(names)
+        self._read = {name: read for name, read in self._read.items() if name in names}
         pause = self._pause()
         if pause is not None:
             self._asking.queue.add_after(key, pause)
@@ -137,24 +142,33 @@ class ApiServiceController:
 
     def _check(self, remote: Remote) -> None:
         resources = remote.resources
+        is_due = self._is_due(remote)
         try:
-            resources = self._ask(remote)
+            resources = self._ask(remote, is_due=is_due)
             status, reason, message = "True", "Passed", "all checks passed"
             self._pauses[remote.name] = _AGAIN_SECONDS
         except Unreachable as error:
             status, reason, message = "False", error.reason, str(error)
             before = self._pauses.get(remote.name, 0.0) if not remote.available else 0.0
             self._pauses[remote.name] = min(max(before * 2, _RETRY_SECONDS), _AGAIN_SECONDS)
-        self._remotes.renew(replace(remote, available=status == "True", resources=resources))
+        renewed = replace(remote, available=status == "True", resources=resources)
+        self._remotes.renew(renewed)
+        if status == "True" and is_due:
+            self._read[remote.name] = (renewed, self._clock.monotonic())
         try:
             self._tell(remote.name, status, reason, message)
         except (NotFound, Conflict):
             return  # it is gone, or a newer version of it is on its way and wakes us
-        if status == "True":
+        if status == "True" and is_due:
             self._described.refresh(remote)
 
-    def _ask(self, remote: Remote) -> tuple[Object, ...]:
-        """Return the resources that the server says it has.
+    def _is_due(self, remote: Remote) -> bool:
+        """Tell whether what a server has is to be read: after a while, and when it or its registration changed."""
+        read, at = self._read.get(remote.name, (None, 0.0))
+        return read != remote or self._clock.monotonic() - at >= _REFRESH_SECONDS - _RETRY_SECONDS
+
+    def _ask(self, remote: Remote, *, is_due: bool) -> tuple[Object, ...]:
+        """Return the resources that the server says it has; those that are known unless it is due to read them.
 
         Raises:
             Unreachable: it cannot be reached or does not serve the group version.
@@ -164,6 +178,8 @@ class ApiServiceController:
         if not 200 <= answer.status < 300:
             text = f"failing or missing response from {url}: bad status from {url}: {answer.status}"
             raise Unreachable("FailedDiscoveryCheck", text)
+        if not is_due:
+            return remote.resources
         whole, _ = self._get(remote, "/apis", ACCEPT)
         if not is_whole(whole):
             return rows_of_version(answer.body)

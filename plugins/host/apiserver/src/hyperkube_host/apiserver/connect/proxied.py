@@ -8,7 +8,6 @@ Source: kubernetes apimachinery ``pkg/util/proxy/{transport,upgradeaware}.go``.
 
 from __future__ import annotations
 
-import html
 import posixpath
 import re
 import zlib
@@ -140,6 +139,8 @@ class Links:
         wanted = _ATTRIBUTES.get(name)
         if wanted is None:
             return tag[0]
+
+        import html  # its table of entities takes a third of a megabyte
 
         def attribute(found: re.Match[str]) -> str:
             value = found[3]

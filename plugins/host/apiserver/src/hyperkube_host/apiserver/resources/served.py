@@ -131,9 +131,10 @@ class ResourceStorage:
         read = read_object(texts_of(self._fields) if self._fields else None, self._object_of)
         if self._custom is not None and self._custom.reshapes:
             return self._of_custom(self._custom, read)
-        written, blanks, loads = self._written, self.blanks, self.loads
+        written, loads = self._written, self.loads
 
         def transform(key: str, value: bytes, revision: int) -> CachedObject:
+            blanks = self.blanks  # with the first object: a resource without any needs no schema
             cached = read(key, blanks.shown_body(value) if blanks else value, revision)
             loads.made(cached)
             if (known := written.get(id(value))) is not None and known.value is value:

@@ -159,7 +159,7 @@ class NodeStatus:
             return []
         most = self._options.status_max_images
         largest = sorted(images, key=lambda image: -image.size)[: most if most >= 0 else None]
-        return [{"names": [*image.digests, *image.tags], "sizeBytes": image.size} for image in largest]
+        return [_image([*image.digests, *image.tags], image.size) for image in largest]
 
     def _abilities(self) -> Object:
         """Return what the runtime and the kubelet can do."""
@@ -186,6 +186,11 @@ class NodeStatus:
             new = {"type": name, "status": state, "reason": reason, "message": message}
             conditions = with_condition(conditions, {**new, "lastHeartbeatTime": format_time(now)}, now)
         return conditions
+
+
+def _image(names: list[str], size: int) -> Object:
+    """Return an image as the API keeps it, without a size of 0: a status that differs from what is kept is written."""
+    return {"names": names, **({"sizeBytes": size} if size else {})}
 
 
 def pod_capacity(options: NodeOptions, cores: int) -> int:

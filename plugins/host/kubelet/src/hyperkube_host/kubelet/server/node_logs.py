@@ -7,7 +7,6 @@ Source: kubernetes ``pkg/kubelet/kubelet.go`` (logServer), ``pkg/kubelet/server/
 
 from __future__ import annotations
 
-import html
 import os
 import stat
 from collections.abc import Callable, Sequence
@@ -70,6 +69,8 @@ def node_logs(root: Path, parts: Sequence[str]) -> Answer:
             raise NotFound("404 page not found")
         with os.scandir(descriptor) as entries:
             names = sorted(entry.name + ("/" if entry.is_dir() else "") for entry in entries)
+        import html
+
         shown = (html.escape(name.encode("utf-8", "replace").decode()) for name in names)
         rows = "".join(f'<a href="{name}">{name}</a>\n' for name in shown)
         page = f"<pre>\n{rows}</pre>\n".encode()
