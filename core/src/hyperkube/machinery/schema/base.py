@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections import defaultdict
+from functools import cache
 from typing import Any, ClassVar
 
 from hyperkube.machinery.schema.field import KubeField
@@ -15,6 +16,9 @@ from hyperkube.machinery.schema.light_marshmallow import ma
 from hyperkube.machinery.schema.traits import Package, Union
 
 _NO_PACKAGE = Package("", "", "", "")
+_NO_HOOKS: dict[str, list[tuple[str, bool, dict[str, Any]]]] = defaultdict(list)
+_options = cache(ma.SchemaOpts)
+"""All schemas have the same settings: a kilobyte counts where there are hundreds."""
 
 
 class KubeSchemaMeta(ma.schema.SchemaMeta):
@@ -42,7 +46,7 @@ class KubeSchemaMeta(ma.schema.SchemaMeta):
 
     def resolve_hooks(cls) -> dict[str, list[tuple[str, bool, dict[str, Any]]]]:
         """API types have no marshmallow hooks; looking for them would cost most of the import."""
-        return defaultdict(list)
+        return _NO_HOOKS
 
 
 class KubeSchema(ma.Schema, metaclass=KubeSchemaMeta):
@@ -69,6 +73,8 @@ class KubeSchema(ma.Schema, metaclass=KubeSchemaMeta):
     kinded: ClassVar[bool] = False
     templated: ClassVar[bool] = False
     own: ClassVar[tuple[str, ...]] = ()
+
+    OPTIONS_CLASS = staticmethod(_options)  # type: ignore[assignment] # called like the class
 
     class Meta:
         """Marshmallow's own settings."""

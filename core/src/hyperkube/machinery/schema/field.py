@@ -16,6 +16,7 @@ class KubeField(ma.fields.Field[Any]):
     scalar: ClassVar[str] = ""
     """The scalar's name in `hyperkube.machinery.schema.scalars`; empty for lists, maps and structs."""
 
+    number: int
     json_name: str = ""
     ptr: bool = False
     omitempty: bool = False
@@ -40,11 +41,12 @@ class KubeField(ma.fields.Field[Any]):
 
     def __init__(self, number: int = 0, **traits: Unpack[Traits]) -> None:
         """Declare a field with the protobuf field number (0: not on the wire)."""
+        # Not marshmallow's constructor: what it would set is the same for all of thousands of fields, and stands below.
         name = traits.pop("name", "")
-        super().__init__(required=traits.pop("required", False), allow_none=True, data_key=name or None)
-        self.number = number
-        self.json_name = name
-        self.__dict__.update(traits)
+        given: dict[str, Any] = {"number": number, **traits}
+        if name:
+            given["json_name"] = given["data_key"] = name
+        self.__dict__ = given
 
     def settle(self, attribute: str, home: str) -> None:
         """Take the attribute as the JSON name unless another was declared; `home` is the module of the declaration."""
@@ -69,6 +71,9 @@ class KubeField(ma.fields.Field[Any]):
     def _decode(self, value: Any) -> Any:
         return scalars.CONVERTERS[self.scalar](value, None)
 
+
+for _name, _value in vars(ma.fields.Raw(allow_none=True)).items():
+    setattr(KubeField, _name, _value)
 
 _GO_TYPES = {
     "int_or_string": "intstr.IntOrString",
