@@ -12,6 +12,7 @@ from hyperkube_lib.watch_cache.watch_cache import StoreCache
 from hyperkube_storage.sqlite import Sqlite, SqliteStore
 from hyperkube_storage.sqlite.database import FORMAT
 from hyperkube_storage.sqlite.group_commit import GroupCommit
+from hyperkube_storage.sqlite.maintenance import COMPACTIONS
 
 from hyperkube.machinery.clock import FakeClock, SystemClock
 from hyperkube.machinery.errors import UsageError
@@ -186,11 +187,13 @@ def test_history_is_forgotten_after_a_while(path):
     clock = FakeClock()
     store = SqliteStore(path, clock, history_seconds=60)
     first = store.txn([], [Put("/a", b"one")]).revision
-    until(lambda: store._maintenance._next_compaction == 60)
-    for _ in range(3):
+    step = 60 / COMPACTIONS
+    until(lambda: store._maintenance._next_compaction == step)
+    for _ in range(COMPACTIONS + 1):
+        assert store.get("/a", revision=first).value == b"one"
         store.txn([], [Put("/a", b"two")])
-        clock.advance(60)
-        due = clock.monotonic() + 60
+        clock.advance(step)
+        due = clock.monotonic() + step
         until(lambda due=due: store._maintenance._next_compaction == due)
 
     with pytest.raises(Compacted):

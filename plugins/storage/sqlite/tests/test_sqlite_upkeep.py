@@ -63,7 +63,7 @@ def test_compaction_keeps_what_is_live_and_shrinks_the_file(path, upkeep):
 
     upkeep.compact()
 
-    assert path.stat().st_size < before / 4
+    assert path.stat().st_size < before / 3
     assert upkeep.check().startswith("ok, revision 230, 17 keys in 17 versions")
     store = SqliteStore(path, history_seconds=0)
     assert contents(store) == live

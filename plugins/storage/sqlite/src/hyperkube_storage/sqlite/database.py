@@ -32,6 +32,14 @@ IDLE_READERS = 4
 CACHE_KIB = 512
 """SQLite's page cache per connection; what is hot is in the watch cache already."""
 
+LOG_BYTES = 16 * 1024 * 1024
+"""Size that the log's file keeps when it starts anew."""
+
+GIVES_BACK = "PRAGMA auto_vacuum = INCREMENTAL"
+_INCREMENTAL = 2
+SPARE_SHARE, SPARE_PAGES = 4, 1024
+"""Free pages that the file keeps for what is written next: a quarter of those in use, and at least 4 MiB."""
+
 _TABLES = """
 BEGIN IMMEDIATE;
 CREATE TABLE history (
@@ -90,6 +98,7 @@ def _create(path: Path) -> None:
     with arriving(path) as partial, closing(sqlite3.connect(partial, isolation_level=None)) as connection:
         connection.execute("PRAGMA synchronous = OFF")  # it is flushed as a whole before it gets its name
         connection.execute("PRAGMA journal_mode = OFF")
+        connection.execute(GIVES_BACK)  # before there is a table, or it needs a VACUUM
         teach_checksums(connection)
         connection.executescript(_TABLES + _SEAL + _STAMP)
 
@@ -180,6 +189,22 @@ class Database:
         ((busy, in_log, copied),) = self.writer.execute(_CHECKPOINT).fetchall()
         return not busy and in_log == copied
 
+    def surplus_pages(self) -> int:
+        """Return how many free pages the file could do without; 0 for a file that cannot give any back.
+
+        A file from before hyperkube had that can once it has been compacted from outside (`storage compact`).
+        """
+        with self.reader() as connection:
+            (mode,) = connection.execute("PRAGMA auto_vacuum").fetchone()
+            (free,) = connection.execute("PRAGMA freelist_count").fetchone()
+            (pages,) = connection.execute("PRAGMA page_count").fetchone()
+        keep = max((pages - free) // SPARE_SHARE, SPARE_PAGES)
+        return max(free - keep, 0) if mode == _INCREMENTAL else 0
+
+    def give_back(self, pages: int) -> None:
+        """Move pages from the file's end to free ones; the next checkpoint cuts them off. In the writer's turn."""
+        self.writer.execute(f"PRAGMA incremental_vacuum({pages})").fetchall()
+
     def close(self) -> None:
         """Close all connections, which empties the write-ahead log, and let others have the file."""
         with self._readers_lock:
@@ -223,6 +248,7 @@ class Database:
         connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA wal_autocheckpoint = 0")
+        connection.execute(f"PRAGMA journal_size_limit = {LOG_BYTES}")
         teach_checksums(connection)
         return connection
 

@@ -44,7 +44,9 @@ class Row(NamedTuple):
 
     @property
     def checksum(self) -> int:
-        """The CRC-32 that is stored with the row: SQLite has none of its own."""
+        """The CRC-32 that is stored with the row: SQLite has none of its own. That of no row for a value of damage."""
+        if type(self.value) is not bytes:  # SQLite tells a value's type from what the row says of itself
+            return -1
         head = f"{self.id} {self.previous} {self.created} {self.version} {self.lease} {self.key}"
         return crc32(self.value, crc32(head.encode()))
 

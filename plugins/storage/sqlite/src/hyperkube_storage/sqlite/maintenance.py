@@ -12,13 +12,21 @@ from hyperkube_storage.sqlite.database import Database
 
 from hyperkube.machinery.clock import Clock
 from hyperkube.storage.retention import Retention
-from hyperkube.storage.store import StoreError
+from hyperkube.storage.store import StoreError, StoreFull
 
 CHECKPOINT_BYTES = 8 * 1024 * 1024
 """Size of the log at which it is copied into the file."""
 
 ROWS_AT_A_TIME = 500
 """Rows looked at in one step of compaction, so that writers hardly notice it."""
+
+PAGES_AT_A_TIME = 128
+"""Pages by which the file shrinks in one step: half a MiB to flush, which a writer may have to wait for."""
+
+PAGE_BYTES = 4096
+
+COMPACTIONS = 5
+"""How often history is compacted in the time that it is kept at least: it is kept a fifth longer at most."""
 
 RETRY_SECONDS = 1.0
 
@@ -50,6 +58,9 @@ class MaintainedStore(Protocol):
     def remove_rows(self, ids: Sequence[int], cleaned: int) -> None:
         """Remove rows that compaction hid, all of them up to the row id `cleaned`."""
 
+    def give_back(self, pages: int) -> None:
+        """Make the file smaller by some free pages."""
+
     def checkpoint(self) -> None:
         """Copy the log into the file."""
 
@@ -68,6 +79,7 @@ class Maintenance:
         self._next_compaction = store.clock.monotonic()
         self._cleaned = cleaned
         self._unflushed = 0
+        self._removed = False
         self._closing = False
         self._bell = threading.Event()
         self._thread = threading.Thread(target=self._run, name="sqlite-maintenance", daemon=True)
@@ -120,15 +132,38 @@ class Maintenance:
         self._forget_history()
         while self._store.compacted > 0 and self._cleaned < rows.last_row(self._store.compacted) and not self._closing:
             self._remove_hidden_rows()
+            self._checkpoint_if_due()
+        self._checkpoint_if_due()
+        self._give_back_space()
+
+    def _checkpoint_if_due(self) -> None:
+        """Copy the log into the file when there is much in it: also in between, as what shrinks the file fills it."""
         if self._unflushed > CHECKPOINT_BYTES:
             self._unflushed = 0
             self._store.checkpoint()
+
+    def _give_back_space(self) -> None:
+        """Let the file shrink to what it holds and a little more, a piece at a time, after rows were removed."""
+        if not self._removed:
+            return
+        self._removed = moved = False
+        try:
+            while not self._closing and (surplus := self._store.database.surplus_pages()):
+                pages = min(surplus, PAGES_AT_A_TIME)
+                self._store.give_back(pages)
+                self._unflushed += 2 * pages * PAGE_BYTES  # the page, and where what refers to it is kept
+                self._checkpoint_if_due()
+                moved = True
+            if moved:  # which cuts off the file's end
+                self._store.checkpoint()
+        except StoreFull as error:  # moving pages takes some space first; writers go on, and so does the file's size
+            logger.warning("the storage file keeps its size until history is compacted again: %s", error)
 
     def _forget_history(self) -> None:
         now = self._store.clock.monotonic()
         if self._retention is None or now < self._next_compaction:
             return
-        self._next_compaction = now + self._retention.seconds
+        self._next_compaction = now + self._retention.seconds / COMPACTIONS
         old = self._retention.pass_over(now, self._store.revision())
         if old > self._store.compacted:
             self._store.compact(old)
@@ -138,4 +173,6 @@ class Maintenance:
         with self._store.database.reader() as connection:
             ids, cleaned = rows.hidden(connection, self._cleaned, compacted, ROWS_AT_A_TIME)
         self._store.remove_rows(ids, cleaned)
+        self._unflushed += 2 * PAGE_BYTES * len(ids)
+        self._removed = self._removed or bool(ids)
         self._cleaned = cleaned

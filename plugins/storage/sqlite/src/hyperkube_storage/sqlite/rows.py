@@ -188,7 +188,9 @@ def _whole_item(key: str, columns: tuple[int, int, str, int, int, int, bytes, in
     """Return a row as its key, None if it is not what was written."""
     row_id, previous, row_key, created, version, lease, value, checksum = columns
     head = f"{row_id} {previous} {created} {version} {lease} {row_key}"
-    if row_key != key or (checksum is not None and checksum != crc32(value, crc32(head.encode()))):
+    if row_key != key or not isinstance(value, bytes):
+        return None
+    if checksum is not None and checksum != crc32(value, crc32(head.encode())):
         return None
     return KeyValue(key, value, created, row_id >> PLACE_BITS, version, lease)
 

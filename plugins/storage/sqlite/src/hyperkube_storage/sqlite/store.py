@@ -24,6 +24,7 @@ from hyperkube_storage.sqlite.work import (
     CloneFile,
     EndLease,
     FinishCheckpoint,
+    GiveBack,
     GrantLease,
     Statement,
     Transaction,
@@ -266,6 +267,10 @@ class SqliteStore:
         if ids:
             self._do(Statement("DELETE FROM history WHERE id = ?", [(row_id,) for row_id in ids]))
         self._do(Statement(rows.SET_STATE, [(cleaned, "cleaned")]))
+
+    def give_back(self, pages: int) -> None:
+        """Make the file smaller by some free pages."""
+        self._do(GiveBack(self.database, pages))
 
     def checkpoint(self) -> None:
         """Copy the log into the file: most of it beside the writers, the rest in their way."""

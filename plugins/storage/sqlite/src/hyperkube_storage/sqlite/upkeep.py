@@ -11,7 +11,15 @@ from pathlib import Path
 from hyperkube_storage.sqlite import rows
 from hyperkube_storage.sqlite.arriving import SIDE_FILES, arriving
 from hyperkube_storage.sqlite.copies import clone, copy
-from hyperkube_storage.sqlite.database import APPLICATION_ID, FORMAT, PLACE_BITS, Database, teach_checksums, unusable
+from hyperkube_storage.sqlite.database import (
+    APPLICATION_ID,
+    FORMAT,
+    GIVES_BACK,
+    PLACE_BITS,
+    Database,
+    teach_checksums,
+    unusable,
+)
 
 from hyperkube.hookspecs.storage import Survey
 from hyperkube.machinery.errors import UsageError
@@ -221,4 +229,5 @@ def _forget(database: Database) -> None:
     state = [(found.revision, "compacted"), (rows.last_row(found.revision), "cleaned")]
     writer.executemany(rows.SET_STATE, state)
     writer.execute("COMMIT")
+    writer.execute(GIVES_BACK)
     writer.execute("VACUUM")

@@ -162,3 +162,22 @@ class FinishCheckpoint(Work):
             self._database.finish_checkpoint()
         except sqlite3.Error as error:
             self.error = failure(error)
+
+
+class GiveBack(Work):
+    """Make the file smaller by some pages while nothing else is written.
+
+    It is no part of the batch's transaction: a disk too full for it costs nobody a write.
+    """
+
+    def __init__(self, database: Database, pages: int) -> None:
+        super().__init__()
+        self._database = database
+        self._pages = pages
+
+    def finish(self) -> None:
+        """Move them."""
+        try:
+            self._database.give_back(self._pages)
+        except sqlite3.Error as error:
+            self.error = failure(error)
