@@ -55,7 +55,7 @@ def served(cells=None):
 def cached(revision=5, *, created=NOW, **data):
     meta = {"name": "c", "namespace": "n", "creationTimestamp": format_time(created), "resourceVersion": str(revision)}
     obj = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": meta, "data": data}
-    return CachedObject("/c", revision, orjson.dumps(obj), namespace="n", name="c")
+    return CachedObject("/c", revision, orjson.dumps(obj), namespace="n")
 
 
 def test_a_message_is_written_once_for_a_revision_and_kept_apart_for_each_version():

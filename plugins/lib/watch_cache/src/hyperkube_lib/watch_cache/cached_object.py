@@ -12,6 +12,7 @@ from sys import intern
 from typing import Any, TypeAlias
 
 import orjson
+from hyperkube_lib.watch_cache.packing import Packed, Packer
 
 from hyperkube.machinery.errors import StorageReadError
 
@@ -25,17 +26,13 @@ class CachedObject:
     Attributes:
         key: the whole key in the store.
         revision: the revision of the write, or of the deletion for an object that is gone.
-        body: the JSON that clients get, with ``metadata.resourceVersion``.
         namespace: empty for cluster-scoped objects.
         labels: for label selectors.
-        fields: for field selectors and indexes, by path (``spec.nodeName``).
         owners: the uids of the owner references.
         encodings: the same object in other formats, kept here by those who made them; None while there are none.
     """
 
-    __slots__ = (
-        "__weakref__", "body", "encodings", "fields", "key", "labels", "name", "namespace", "owners", "revision", "uid"
-    )  # fmt: skip
+    __slots__ = ("__weakref__", "_body", "_fields", "encodings", "key", "labels", "namespace", "owners", "revision")
 
     def __init__(
         self,
@@ -44,25 +41,54 @@ class CachedObject:
         body: bytes,
         *,
         namespace: str = "",
-        name: str = "",
-        uid: str = "",
         labels: Mapping[str, str] | None = None,
         fields: Mapping[str, str] | None = None,
         owners: tuple[str, ...] = (),
     ) -> None:
         self.key = key
         self.revision = revision
-        self.body = body
         self.namespace = namespace
-        self.name = name
-        self.uid = uid
         self.labels = labels or _NONE
-        self.fields = fields or _NONE
         self.owners = owners
         self.encodings: dict[Hashable, Any] | None = None
+        self._body: bytes | Packed = body
+        self._fields: Mapping[str, str] | tuple[Any, ...] = fields or _NONE
+
+    @property
+    def body(self) -> bytes:
+        """The JSON that clients get, with ``metadata.resourceVersion``."""
+        body = self._body
+        return body if isinstance(body, bytes) else body.unpacked()
+
+    @property
+    def held(self) -> int:
+        """The bytes that the body takes."""
+        return len(self._body)
+
+    @property
+    def name(self) -> str:
+        """The object's name: the last part of its key."""
+        return self.key[self.key.rfind("/") + 1 :]
+
+    @property
+    def fields(self) -> Mapping[str, str]:
+        """For field selectors and indexes, by path (``spec.nodeName``)."""
+        fields = self._fields
+        return dict(zip(fields[0], fields[1:], strict=True)) if isinstance(fields, tuple) else fields
+
+    def pack(self, packer: Packer) -> None:
+        """Take less memory, for a longer way to body and fields; used under the lock of its cache.
+
+        Readers need no lock: either they find what was there, or what takes its place.
+        """
+        body, fields = self._body, self._fields
+        if isinstance(body, bytes):
+            self._body = packer.pack(body)
+        if fields and not isinstance(fields, tuple):
+            self._fields = (packer.names(fields), *fields.values())
 
     def __repr__(self) -> str:
-        return f"<CachedObject {self.key!r} at {self.revision}, {len(self.body)} bytes>"
+        return f"<CachedObject {self.key!r} at {self.revision}, {self.held} bytes>"
 
     def at(self, revision: int) -> CachedObject:
         """Return the same object with another resourceVersion, as a deletion event shows it."""
@@ -71,8 +97,6 @@ class CachedObject:
             revision,
             with_resource_version(self.body, revision),
             namespace=self.namespace,
-            name=self.name,
-            uid=self.uid,
             labels=self.labels,
             fields=self.fields,
             owners=self.owners,
@@ -111,6 +135,26 @@ def _type_first(obj: dict[str, Any]) -> dict[str, Any]:
     return {field: obj[field] for field in ("kind", "apiVersion") if field in obj}
 
 
+_MOST_LABELS = 1024
+
+
+class _SharedLabels:
+    """Labels that several objects have, kept once: those of the pods of a template."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[tuple[str, str], ...], Mapping[str, str]] = {}
+
+    def of(self, labels: Mapping[str, str]) -> Mapping[str, str]:
+        """Return equal labels."""
+        key = tuple(labels.items())
+        found = self._known.get(key)
+        if found is None:
+            if len(self._known) >= _MOST_LABELS:
+                self._known.clear()
+            found = self._known[key] = {name: intern(text) for name, text in key}
+        return found
+
+
 def read_object(
     fields: Callable[[dict[str, Any]], Mapping[str, str]] | None = None,
     parsed: Callable[[bytes], dict[str, Any] | None] = lambda _value: None,
@@ -123,21 +167,22 @@ def read_object(
         fields: returns what field selectors and indexes may use.
         parsed: returns the object of a value where it is known already, or None.
     """
+    labels = _SharedLabels().of
 
     def transform(key: str, value: bytes, revision: int) -> CachedObject:
         try:
             obj = parsed(value) or orjson.loads(value)
             meta = obj["metadata"]
+            if "name" not in meta:
+                raise StorageReadError(f"the value of key {key!r} has no name")
             return CachedObject(
                 key,
                 revision,
                 with_resource_version(value, revision),
                 namespace=intern(meta.get("namespace") or ""),
-                name=meta["name"],
-                uid=meta.get("uid", ""),
-                labels={name: intern(text) for name, text in (meta.get("labels") or {}).items()},
+                labels=labels(meta.get("labels")) if meta.get("labels") else None,
                 fields=fields(obj) if fields else None,
-                owners=tuple(owner["uid"] for owner in meta.get("ownerReferences") or ()),
+                owners=tuple(intern(owner["uid"]) for owner in meta.get("ownerReferences") or ()),
             )
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise StorageReadError(f"unable to decode the value of key {key!r}: {error!r}") from error

@@ -9,13 +9,14 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Protocol
 
+from hyperkube_lib.watch_cache.cache_source import Source
 from hyperkube_lib.watch_cache.cached_object import CachedObject, Transform
 from hyperkube_lib.watch_cache.decoding import DamagedObject, Decoder, UnreadableKeys
 from hyperkube_lib.watch_cache.event_history import EventHistory, HistoryLimits
 from hyperkube_lib.watch_cache.listing import ListResult, Part, part_of, read_page
 from hyperkube_lib.watch_cache.object_table import IndexFunction, ObjectTable, in_index, only
+from hyperkube_lib.watch_cache.packing import Packer
 from hyperkube_lib.watch_cache.watchers import (
     ADDED,
     DEFAULT_BUFFER,
@@ -32,7 +33,7 @@ from hyperkube_lib.watch_cache.watchers import (
 
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import ApiError, Expired, StorageReadError
-from hyperkube.storage.store import Compacted, KeyValue, RangeResult, Store, StoreEvent, prefix_end
+from hyperkube.storage.store import Compacted, KeyValue, RangeResult, StoreEvent, prefix_end
 
 ANY_REVISION = 0
 """Read whatever the cache has (``resourceVersion=0``)."""
@@ -40,36 +41,14 @@ ANY_REVISION = 0
 _EXTENSIONS = 5
 """Attempts to make the history reach back, while other watches do the same."""
 
+_PACKED_WITH_EACH = 8
+"""Loaded objects that are packed with each change, so that no change takes long."""
+
 TOO_OLD_TO_LIST = "The resourceVersion for the provided list is too old."
 """What Kubernetes says without a continue token (apiserver ``pkg/storage/etcd3/errors.go``); with one the server adds
 another token to its error."""
 
 logger = logging.getLogger("hyperkube.storage")
-
-
-class Source(Protocol):
-    """What a resource's cache asks of the cache of the whole store."""
-
-    store: Store
-
-    @property
-    def applied(self) -> int:
-        """The revision up to which every loaded resource has all changes."""
-
-    def wait_for(self, cache: ResourceCache, revision: int | None) -> None:
-        """Block until `cache` is loaded and has reached `revision` (None: the store's current one)."""
-
-    def read_range(self, start: str, end: str, revision: int) -> Iterator[RangeResult]:
-        """Read a range at a revision (0: now) straight from the store, in pages."""
-
-    def report_damaged(self, key: str, error: StorageReadError) -> None:
-        """Tell that the store has lost a key's value; called while the cache is locked, so it must not block."""
-
-    def require_retained(self, prefix: str, revision: int) -> None:
-        """Raise `Compacted` if the store under a prefix cannot be read at a revision any more."""
-
-    def read_changes(self, start: str, end: str, after: int, until: int) -> Sequence[StoreEvent]:
-        """Read a range's changes between two revisions straight from the store."""
 
 
 class ResourceCache:
@@ -85,6 +64,8 @@ class ResourceCache:
         transform: decodes a stored value.
         indexes: by name (usually the field's path), see `by_field` and `by_owner`.
         limits: how much history is kept for watchers that come back.
+        expires: whether objects go by themselves, as events do: many come, few are read again. Those that have not
+            changed for as long as the history reaches are kept packed.
     """
 
     def __init__(
@@ -96,6 +77,7 @@ class ResourceCache:
         clock: Clock,
         indexes: Mapping[str, IndexFunction] | None = None,
         limits: HistoryLimits | None = None,
+        expires: bool = False,
     ) -> None:
         self.prefix = prefix
         self._source = source
@@ -105,7 +87,10 @@ class ResourceCache:
         self._lock = threading.RLock()
         self._objects = ObjectTable(self._indexes)
         self._unreadable = UnreadableKeys()
-        self._history = EventHistory(limits or HistoryLimits())
+        self._packer = Packer()
+        self._expires = expires
+        self._loaded_loose: list[CachedObject] = []
+        self._history = EventHistory(limits or HistoryLimits(), self._packer)
         self._watchers = WatcherTable(self._indexes)
         self._pending: list[StoreEvent] | None = None
         self._revision = 0
@@ -274,6 +259,7 @@ class ResourceCache:
             # What they were told last may lie before what was loaded, with changes in between that are not known.
             ended = self._watchers.clear()
             self._objects = ObjectTable(self._indexes, objects)
+            self._loaded_loose = objects if self._expires else []
             self._history.restart(revision)
             self._revision = revision
             pending, self._pending = self._pending or [], None
@@ -317,7 +303,7 @@ class ResourceCache:
         with self._lock:
             self.loaded = False
             ended = self._watchers.clear()
-            self._objects, self._unreadable = ObjectTable(self._indexes), UnreadableKeys()
+            self._objects, self._unreadable, self._loaded_loose = ObjectTable(self._indexes), UnreadableKeys(), []
             self._history.restart(0)
         for watch in ended:
             watch.end(error)
@@ -330,10 +316,20 @@ class ResourceCache:
                 continue
             record = self._change(event)
             if record is not None:
-                self._history.append(record, self._clock.monotonic())
+                forgotten = self._history.append(record, self._clock.monotonic())
                 self._watchers.dispatch(record)
+                if self._expires:
+                    self._pack(forgotten)
         if events:
             self._revision = max(reached, events[-1].revision)
+
+    def _pack(self, forgotten: Sequence[CacheEvent]) -> None:
+        """Pack what has not changed since events that the history forgets, and some of what was loaded."""
+        for event in forgotten:
+            if event.object is not None and self._objects.get(event.object.key) is event.object:
+                event.object.pack(self._packer)
+        for _ in range(min(len(self._loaded_loose), _PACKED_WITH_EACH)):
+            self._loaded_loose.pop().pack(self._packer)
 
     def _change(self, event: StoreEvent) -> CacheEvent | None:
         """Change the content by one event; return what watchers see, None for what they never saw."""

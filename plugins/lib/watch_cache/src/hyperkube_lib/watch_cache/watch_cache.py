@@ -160,8 +160,9 @@ class StoreCache:
         *,
         indexes: Mapping[str, IndexFunction] | None = None,
         limits: HistoryLimits | None = None,
+        expires: bool = False,
     ) -> ResourceCache:
-        """Return a new cache for a resource; nothing is read before its first use.
+        """Return a new cache for a resource; nothing is read before its first use; see `ResourceCache`.
 
         Raises:
             ValueError: the prefix is outside the cache's own, or has a cache already.
@@ -172,7 +173,9 @@ class StoreCache:
             raise ValueError(f"prefix {prefix!r} has a cache already")
         if limits is None and self._limits_of is not None:
             limits = self._limits_of(prefix)
-        cache = ResourceCache(self, prefix, transform, clock=self._clock, indexes=indexes, limits=limits)
+        cache = ResourceCache(
+            self, prefix, transform, clock=self._clock, indexes=indexes, limits=limits, expires=expires
+        )
         # The lock closes the race with a change that is delivered now: it is either kept with what is inherited, and
         # applied here, or it finds the cache. It cannot come between the two.
         with self._inherited_lock:

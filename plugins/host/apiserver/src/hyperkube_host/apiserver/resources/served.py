@@ -88,6 +88,7 @@ class ResourceStorage:
         self._cache: ResourceCache | None = None
         self._fields: dict[str, Any] = {}
         self._indexes: set[str] = set()
+        self._expires = False
         self._schemas: list[Any] = []
         self._custom: CustomCodec | None = None
         self._written: dict[int, Writing] = {}
@@ -97,6 +98,7 @@ class ResourceStorage:
         """Note the field selectors and indexes of a version that is stored here."""
         self._fields.update(spec.fields)
         self._indexes.update(spec.indexes)
+        self._expires |= spec.ttl_seconds is not None
         if isinstance(spec.schema, CustomCodec):
             self._custom = spec.schema
         else:
@@ -124,7 +126,9 @@ class ResourceStorage:
                 if self._cache is None:
                     indexes: dict[str, IndexFunction] = {path: by_field(path) for path in self._indexes}
                     indexes[OWNERS_INDEX] = by_owner
-                    self._cache = self._store_cache.resource(self.prefix, self._transform(), indexes=indexes)
+                    self._cache = self._store_cache.resource(
+                        self.prefix, self._transform(), indexes=indexes, expires=self._expires
+                    )
         return self._cache
 
     def _transform(self) -> Transform:

@@ -1,0 +1,37 @@
+"""What the cache of a resource asks of the cache of the whole store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from hyperkube.machinery.errors import StorageReadError
+from hyperkube.storage.store import RangeResult, Store, StoreEvent
+
+if TYPE_CHECKING:
+    from hyperkube_lib.watch_cache.resource_cache import ResourceCache
+
+
+class Source(Protocol):
+    """What a resource's cache asks of the cache of the whole store."""
+
+    store: Store
+
+    @property
+    def applied(self) -> int:
+        """The revision up to which every loaded resource has all changes."""
+
+    def wait_for(self, cache: ResourceCache, revision: int | None) -> None:
+        """Block until `cache` is loaded and has reached `revision` (None: the store's current one)."""
+
+    def read_range(self, start: str, end: str, revision: int) -> Iterator[RangeResult]:
+        """Read a range at a revision (0: now) straight from the store, in pages."""
+
+    def report_damaged(self, key: str, error: StorageReadError) -> None:
+        """Tell that the store has lost a key's value; called while the cache is locked, so it must not block."""
+
+    def require_retained(self, prefix: str, revision: int) -> None:
+        """Raise `Compacted` if the store under a prefix cannot be read at a revision any more."""
+
+    def read_changes(self, start: str, end: str, after: int, until: int) -> Sequence[StoreEvent]:
+        """Read a range's changes between two revisions straight from the store."""

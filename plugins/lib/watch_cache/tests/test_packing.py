@@ -1,0 +1,182 @@
+"""What is seldom read takes a fraction of its memory, and reads as before."""
+
+import secrets
+
+import orjson
+import pytest
+from hyperkube_lib.watch_cache.cached_object import CachedObject, read_object
+from hyperkube_lib.watch_cache.event_history import HistoryLimits
+from hyperkube_lib.watch_cache.packing import Packer
+from hyperkube_lib.watch_cache.watch_cache import StoreCache
+
+from hyperkube.machinery.clock import FakeClock
+from hyperkube.storage.memory import MemoryStore
+from hyperkube.storage.store import Delete, Put
+
+PREFIX = "/registry/events/"
+WINDOW = HistoryLimits(events=2, seconds=10)
+
+
+def event(name, reason="Started"):
+    owner = {"kind": "Pod", "namespace": "default", "name": name, "uid": secrets.token_hex(16)}
+    return {
+        "kind": "Event",
+        "apiVersion": "v1",
+        "metadata": {"name": name, "namespace": "default", "uid": secrets.token_hex(16), "labels": {"app": "x"}},
+        "involvedObject": owner,
+        "reason": reason,
+        "message": "Container image is already present on the machine and can be accessed by the pod",
+        "source": {"component": "kubelet", "host": "a-node-with-a-long-name.example.org"},
+    }
+
+
+def fields(obj):
+    return {"reason": obj["reason"], "involvedObject.name": obj["involvedObject"]["name"]}
+
+
+class Events:
+    """A cache of events on a clock of its own."""
+
+    def __init__(self, store=None, limits=WINDOW, *, expires=True):
+        self.store, self.clock = store or MemoryStore(), FakeClock()
+        self.caches = StoreCache(self.store, self.clock)
+        self.caches.start()
+        self.cache = self.caches.resource(PREFIX, read_object(fields), limits=limits, expires=expires)
+
+    def put(self, name, **options):
+        value = orjson.dumps(event(name, **options))
+        return self.store.txn([], [Put(f"{PREFIX}default/{name}", value)]).revision
+
+    def held(self, name):
+        return self.cache.get("default", name).held
+
+
+@pytest.mark.parametrize("body", [b"", b"{}", b"x" * 100_000, secrets.token_bytes(50_000)])
+def test_what_is_unpacked_is_what_was_packed(body):
+    packer = Packer()
+
+    assert packer.pack(body).unpacked() == body
+    assert packer.pack(body).unpacked() == body
+
+
+def test_dictionaries_change_and_what_was_packed_with_another_one_stays_readable():
+    packer = Packer()
+    bodies = [orjson.dumps(event(f"pod-{number}")) for number in range(2100)]
+    packed = [packer.pack(body) for body in bodies]
+
+    assert [each.unpacked() for each in packed] == bodies
+    assert sum(map(len, packed)) < sum(map(len, bodies)) / 2
+
+
+def test_a_packed_object_reads_as_before():
+    obj = read_object(fields)("/registry/events/default/a", orjson.dumps(event("a")), 7)
+    before = (obj.body, obj.name, obj.namespace, dict(obj.labels), dict(obj.fields), obj.owners, obj.at(9).body)
+
+    packer = Packer()
+    packer.pack(orjson.dumps(event("b")))
+    obj.pack(packer)
+    obj.pack(packer)
+
+    assert obj.held < len(before[0]) / 2
+    now = (obj.body, obj.name, obj.namespace, dict(obj.labels), dict(obj.fields), obj.owners, obj.at(9).body)
+    assert now == before
+
+
+def test_objects_without_fields_are_packed_too():
+    obj = CachedObject("/registry/events/a", 1, b"{}" * 1000)
+    obj.pack(Packer())
+
+    assert (obj.body, dict(obj.fields)) == (b"{}" * 1000, {})
+
+
+def test_what_expires_is_packed_once_the_history_has_forgotten_its_last_change():
+    events = Events()
+    events.cache.list()
+    for name in ("a", "b", "c"):
+        events.put(name)
+    young = [events.held(name) for name in ("a", "b", "c")]
+    events.clock.advance(11)
+    for name in ("d", "e"):
+        events.put(name)
+
+    assert events.held("a") < young[0] / 2
+    assert events.held("b") < young[1] / 2
+    assert events.held("e") > young[0] / 2
+    found = events.cache.list(matches=lambda obj: obj.fields["involvedObject.name"] == "a").objects
+    assert [orjson.loads(obj.body)["metadata"]["name"] for obj in found] == ["a"]
+
+
+def test_what_does_not_expire_is_left_as_it_is():
+    events = Events(expires=False)
+    events.cache.list()
+    events.put("a")
+    young = events.held("a")
+    events.clock.advance(11)
+    for name in ("b", "c", "d"):
+        events.put(name)
+
+    assert events.held("a") == young
+
+
+def test_what_was_loaded_is_packed_a_little_with_each_change():
+    before = Events()
+    for number in range(20):
+        before.put(f"old-{number:02}")
+    events = Events(before.store)
+    events.cache.list()
+    loose = events.held("old-00")
+
+    events.put("a")
+    packed = [obj for obj in events.cache.list().objects if obj.held < loose / 2]
+    for _ in range(3):
+        events.put("a")
+
+    assert len(packed) == 8
+    assert len([obj for obj in events.cache.list().objects if obj.held < loose / 2]) == 20
+
+
+def test_the_deletion_of_a_packed_object_tells_its_last_state():
+    events = Events()
+    events.cache.list()
+    watch = events.cache.watch()
+    for name in ("a", "b", "c"):
+        events.put(name)
+    events.clock.advance(11)
+    events.put("d")
+    watch.drain()
+
+    revision = events.store.txn([], [Delete(f"{PREFIX}default/a")]).revision
+
+    (told,) = watch.drain()
+    shown = orjson.loads(told.object.body)
+    assert (told.kind, shown["metadata"]["resourceVersion"]) == ("DELETED", str(revision))
+    assert shown["involvedObject"]["name"] == "a"
+
+
+def test_a_busy_resource_remembers_more_than_its_budget_of_bytes():
+    body = len(orjson.dumps(event("a")))
+    events = Events(limits=HistoryLimits(events=1, seconds=60, size=40 * body))
+    events.cache.list()
+    begin = events.put("a", reason="0")
+    revisions = [events.put("a", reason=str(number)) for number in range(1, 81)]
+    events.store.compact(revisions[-1])
+
+    told = events.cache.watch(resource_version=begin).drain()
+
+    assert [record.revision for record in told] == revisions
+    assert [orjson.loads(record.object.body)["reason"] for record in told] == [str(number) for number in range(1, 81)]
+
+
+def test_the_budget_bounds_what_is_packed_too():
+    body = len(orjson.dumps(event("a")))
+    events = Events(limits=HistoryLimits(events=1, seconds=60, size=4 * body))
+    events.cache.list()
+    begin = events.put("a")
+    for _ in range(200):
+        last = events.put("a")
+    history = events.cache._history
+
+    assert history._size <= 4 * body
+    assert history._size == sum(record.previous.held for _, record in history._events if record.previous)
+    assert history._loose_size <= body
+    assert begin < history.complete_from < last
