@@ -16,6 +16,7 @@ from hyperkube_lib.serving.closing import ClosingReader
 from hyperkube_lib.serving.exchange import Answer, Response, StreamResponse
 from hyperkube_lib.serving.framing import Framing, framing_of
 from hyperkube_lib.serving.pieces import PIECE, STREAM_PIECE, WAITING
+from hyperkube_lib.serving.read_buffers import release
 from hyperkube_lib.serving.reader import BODYLESS
 from hyperkube_lib.serving.request_budget import RequestBudget
 from hyperkube_lib.serving.service import BUSY, IDLE, STREAM, Incoming, Service, discard
@@ -56,6 +57,7 @@ class Connection(ClosingReader):
         self._secure = ssl_object is not None
         if self._secure:
             self._transport.set_write_buffer_limits(high=WAITING)
+            release(transport)
         self._certificate = peer_chain(ssl_object)
         peer = transport.get_extra_info("peername")
         if isinstance(peer, tuple):

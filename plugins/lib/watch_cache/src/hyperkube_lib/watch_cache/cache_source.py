@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol, TypeVar
 
 from hyperkube.machinery.errors import StorageReadError
 from hyperkube.storage.store import RangeResult, Store, StoreEvent
 
-if TYPE_CHECKING:
-    from hyperkube_lib.watch_cache.resource_cache import ResourceCache
+Cache_contra = TypeVar("Cache_contra", contravariant=True)
+"""The cache of a resource."""
 
 
-class Source(Protocol):
+class Source(Protocol[Cache_contra]):
     """What a resource's cache asks of the cache of the whole store."""
 
     store: Store
@@ -21,7 +21,7 @@ class Source(Protocol):
     def applied(self) -> int:
         """The revision up to which every loaded resource has all changes."""
 
-    def wait_for(self, cache: ResourceCache, revision: int | None) -> None:
+    def wait_for(self, cache: Cache_contra, revision: int | None) -> None:
         """Block until `cache` is loaded and has reached `revision` (None: the store's current one)."""
 
     def read_range(self, start: str, end: str, revision: int) -> Iterator[RangeResult]:

@@ -70,7 +70,7 @@ class ResourceCache:
 
     def __init__(
         self,
-        source: Source,
+        source: Source[ResourceCache],
         prefix: str,
         transform: Transform,
         *,
