@@ -40,6 +40,16 @@ def test_texts_are_one_too():
     assert second["spec"]["nodeName"] is third["spec"]["nodeName"]
 
 
+def test_what_names_a_pod_elsewhere_is_the_pods_own_text():
+    interner = Interner()
+    uid = "88ebc3fb-39e7-4ca1-b3fc-03a547a8b7a1"
+    _, _, pod_, entry = interned(
+        interner, *({"metadata": {"uid": uid}, "n": n} for n in range(3)), {"targetRef": {"uid": uid}}
+    )
+
+    assert entry["targetRef"]["uid"] is pod_["metadata"]["uid"]
+
+
 def test_a_new_version_keeps_what_has_not_changed():
     interner = Interner()
     (old,) = interned(interner, pod("a"))
