@@ -18,7 +18,6 @@ Source: kubernetes apiserver ``pkg/util/flowcontrol/fairqueuing/queueset``.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable
 from dataclasses import field
 from typing import Generic, Protocol, TypeVar
@@ -49,10 +48,11 @@ class Queue(Generic[R]):
     Attributes:
         next_dispatch: the virtual time at which its next request would begin (upstream's ``nextDispatchR``).
         executing: requests out of it that have a seat.
+        waiting: a list, as it is short, and an empty deque takes ten times as much: there are hundreds of queues.
     """
 
     index: int
-    waiting: deque[R] = field(default_factory=deque)
+    waiting: list[R] = field(default_factory=list)
     next_dispatch: float = 0.0
     executing: int = 0
 
@@ -116,7 +116,7 @@ class QueueSet(Generic[R]):
             key=lambda one: (one.next_dispatch, one.waiting[0].arrived, (one.index - self._last_dispatched - 1) % size),
         )
         self._last_dispatched = queue.index
-        request = queue.waiting.popleft()
+        request = queue.waiting.pop(0)
         self.requests_waiting -= 1
         # How long it will execute is not known yet; `finish` puts the true time in the estimate's place.
         queue.next_dispatch += INITIAL_ESTIMATE
