@@ -172,6 +172,21 @@ def test_requests_share_a_connection(server, client):
     assert len(server.peers) == 1
 
 
+def test_identities_may_share_connections(server, client):
+    other = client.as_bearer(lambda: "theirs", "them")
+
+    for each in (client, other, client):
+        each.get(PODS, "x", "d")
+
+    assert len(server.peers) == 1
+    assert [headers["Authorization"] for _, _, headers, _ in server.seen] == [
+        "Bearer secret",
+        "Bearer theirs",
+        "Bearer secret",
+    ]
+    assert server.seen[1][2]["User-Agent"] == "them"
+
+
 def test_a_raw_request_returns_whatever_comes(server, client):
     server.answers.append((418, {"X": "y"}, b"tea"))
 

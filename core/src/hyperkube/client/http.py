@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import http.client
 from collections.abc import Callable, Mapping
+from copy import copy
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -110,6 +111,13 @@ class HttpClient:
         self._readiness = Readiness("watches")
         self.shared_threads = _shared_threads()
         """Where this client's informers take turns: a thread each would be sixty in a controller manager."""
+
+    def as_bearer(self, token: Callable[[], str], user_agent: str) -> HttpClient:
+        """Return a client of another identity that shares this one's connections, which must carry no certificate."""
+        other = copy(self)
+        other._headers = {**self._headers, "User-Agent": user_agent}  # noqa: SLF001  our own copy
+        other._credentials = Credentials(token, "", "", "", self._clock)  # noqa: SLF001  our own copy
+        return other
 
     def close(self) -> None:
         """Close the idle connections; running requests and watches are left alone."""
