@@ -1,4 +1,5 @@
 import threading
+import time
 
 import orjson
 import pytest
@@ -10,7 +11,7 @@ from hyperkube_lib.watch_cache.watch_cache import StoreCache
 from hyperkube.machinery.clock import FakeClock, SystemClock
 from hyperkube.machinery.errors import Expired, StorageReadError, Timeout
 from hyperkube.storage.memory import MemoryStore
-from hyperkube.storage.store import Compacted, Delete, Put, StoreUnavailable
+from hyperkube.storage.store import Compacted, Delete, EventBatch, Put, StoreUnavailable
 
 INDEXES = {"spec.nodeName": by_field("spec.nodeName"), "owner": by_owner}
 
@@ -502,6 +503,34 @@ class BreakingStore(RemoteStore):
     def break_off(self, failure):
         self.failure = failure
         self.live.close()
+
+
+class SilentStore(BreakingStore):
+    """A remote store that does not answer requests for progress, and counts them."""
+
+    asked = 0
+
+    def request_progress(self):
+        self.asked += 1
+
+
+class TestReadersThatWaitForARemoteStore:
+    def test_one_asks_for_all_until_something_is_delivered(self):
+        cluster = Cluster(SilentStore(MemoryStore()), FakeClock())
+        cluster.pods.list()
+        wanted = cluster.store.revision() + 1
+        readers = [threading.Thread(target=cluster.cache.wait_for, args=(cluster.pods, wanted)) for _ in range(20)]
+
+        for reader in readers:
+            reader.start()
+        time.sleep(0.1)
+        asked = cluster.store.asked
+        cluster.cache._deliver(EventBatch((), wanted))
+        for reader in readers:
+            reader.join()
+        cluster.cache.close()
+
+        assert asked == 1
 
 
 class TestABrokenWatchOfTheStore:

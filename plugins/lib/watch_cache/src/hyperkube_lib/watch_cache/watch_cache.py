@@ -128,6 +128,7 @@ class StoreCache:
         self._closed = threading.Event()
         self._subscription: Subscription | None = None
         self._watch: StoreWatch | None = None
+        self._ask_at = 0.0
         self._thread: threading.Thread | None = None
 
     @property
@@ -307,15 +308,16 @@ class StoreCache:
             if left <= 0 or self._closed.is_set():
                 raise too_large(wanted, cache.revision)
             with self._advanced:
-                # Looked at under the lock under which `applied` moves: else the notification could come between the
-                # look and the wait, and the whole pause would be waited for nothing.
-                if cache.revision < wanted:
-                    self._advanced.wait(min(left, pause))
-            # The wanted revision may have changed nothing below the prefix, and a remote store says so only when asked.
-            watch = self._watch
-            if watch is not None and cache.revision < wanted:
+                # The whole pause, whatever is delivered meanwhile: a hundred readers who each ask at each change but
+                # theirs would keep the store and this process busy with answers.
+                self._advanced.wait_for(lambda: cache.revision >= wanted or self._closed.is_set(), min(left, pause))
+            # The wanted revision may have changed nothing below the prefix, and a remote store says so only when asked:
+            # by one reader for all until something is delivered. Who wants more than the answer asks after it.
+            watch, now = self._watch, self._clock.monotonic()
+            if watch is not None and cache.revision < wanted and now >= self._ask_at:
+                self._ask_at = now + PROGRESS_SECONDS
                 watch.request_progress()
-                pause = PROGRESS_SECONDS
+            pause = min(2 * pause, PROGRESS_SECONDS)
 
     def _deliver(self, batch: EventBatch) -> None:
         """Apply a batch to the resources it concerns, then let the readers that wait for it go on."""
@@ -359,6 +361,7 @@ class StoreCache:
 
     def _advance(self, revision: int) -> None:
         with self._advanced:
+            self._ask_at = 0.0
             if revision > self._applied:
                 self._applied = revision
                 self._advanced.notify_all()
