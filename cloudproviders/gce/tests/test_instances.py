@@ -99,3 +99,13 @@ def test_a_list_without_an_end_is_no_list(double, method):
         asked[method]()
 
     assert len(double.sent) == 2
+
+
+def test_the_alias_ranges_of_a_machine_are_its_pods(double, cloud):
+    node = double.machine()
+    (card,) = double.things["zones/us-central1-a/instances/node-1"]["networkInterfaces"]
+    assert cloud.instances.pod_ranges(node) == []
+
+    card["aliasIpRanges"] = [{"ipCidrRange": "10.8.0.0/24", "subnetworkRangeName": "pods"}]
+
+    assert cloud.instances.pod_ranges(node) == ["10.8.0.0/24"]

@@ -136,6 +136,18 @@ class CurrentInstance(Protocol):
         """Return this machine's zone and region."""
 
 
+@runtime_checkable
+class PodRanges(Protocol):
+    """Instances to which the cloud gives addresses for pods: for ``--cidr-allocator-type=CloudAllocator``."""
+
+    def pod_ranges(self, node: Object) -> Sequence[str]:
+        """Return the ranges of the node's machine, as CIDRs.
+
+        Raises:
+            InstanceNotFound: there is no such machine.
+        """
+
+
 class Clusters(Protocol):
     """The clusters that a provider keeps a list of."""
 

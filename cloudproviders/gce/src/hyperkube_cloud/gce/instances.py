@@ -76,7 +76,7 @@ def host_path(zone: str, name: str) -> str:
 
 
 class GceInstances:
-    """Compute Engine's instances; implements `hyperkube.hookspecs.cloud.Instances` and `CurrentInstance`."""
+    """Instances; implements `hyperkube.hookspecs.cloud.Instances`, `CurrentInstance` and `PodRanges` there."""
 
     def __init__(self, compute: Compute, config: GceConfig, location: Location, metadata: Metadata) -> None:
         self._compute, self._config, self._location, self._metadata = compute, config, location, metadata
@@ -117,6 +117,17 @@ class GceInstances:
         """Return this machine's zone and region."""
         zone = name_of_link(self._metadata.get("instance/zone"))
         return zone, region_of(zone)
+
+    def pod_ranges(self, node: Object) -> list[str]:
+        """Return the alias ranges of its interfaces.
+
+        Source: cloud-provider-gcp ``providers/gce/gce_instances.go`` (AliasRangesByProviderID).
+
+        Raises:
+            InstanceNotFound: there is none.
+        """
+        cards = self.machine(node).get("networkInterfaces") or ()
+        return [str(row["ipCidrRange"]) for card in cards for row in card.get("aliasIpRanges") or ()]
 
     def machine(self, node: Object) -> Machine:
         """Return the instance as Compute Engine describes it.

@@ -17,7 +17,9 @@ from hyperkube.client.actions import Emit, Patch, perform
 from hyperkube.client.events import EventRecorder
 from hyperkube.client.reconcile import NotYet, ReconcileLoop
 from hyperkube.hookspecs import hookimpl
+from hyperkube.hookspecs.cloud import CloudFailed, InstanceNotFound, PodRanges
 from hyperkube.hookspecs.controller import Controller
+from hyperkube.kinds.conditions import condition, with_condition
 from hyperkube.kinds.resources import NODES
 from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import ApiError, Conflict, NotFound, UsageError
@@ -26,15 +28,23 @@ from hyperkube.machinery.objects import Object, is_being_deleted, metadata, name
 from hyperkube.plugin import Plugin
 
 Network = IPv4Network | IPv6Network
+NETWORK_UNAVAILABLE = "NetworkUnavailable"
 MASKS = {4: 24, 6: 64}
 MAX_IPV6_MASK_DIFFERENCE = 16
-RANGE_ALLOCATOR = "RangeAllocator"
+RANGE_ALLOCATOR, CLOUD_ALLOCATOR = "RangeAllocator", "CloudAllocator"
+MOST_RANGES = 2
 
 
 def ranges_of(node: Object) -> list[str]:
     """Return the ranges that a node has."""
     spec = node.get("spec") or {}
     return list(spec.get("podCIDRs") or ([spec["podCIDR"]] if spec.get("podCIDR") else []))
+
+
+def _has_network(node: Object) -> bool:
+    """Tell whether a node has ranges, and its network is said to be there."""
+    found = condition(node.get("status") or {}, NETWORK_UNAVAILABLE)
+    return bool(ranges_of(node)) and found is not None and found["status"] == "False"
 
 
 class CidrMetrics:
@@ -128,6 +138,7 @@ class Settings:
 
     allocate_node_cidrs: bool = False
     cidr_allocator_type: str = RANGE_ALLOCATOR
+    cloud_provider: str = ""
     cluster_cidr: str = ""
     service_cluster_ip_range: str = ""
     node_cidr_mask_size: int = 0
@@ -150,11 +161,11 @@ class Nodeipam(Plugin):
         self._loop = ReconcileLoop(self.context.name, self._sync, clock=self.context.clock, logger=self.context.logger)
         if not settings.allocate_node_cidrs:
             return self._loop
+        if settings.cidr_allocator_type == CLOUD_ALLOCATOR:
+            return self._follow_cloud(settings.cloud_provider)
         if settings.cidr_allocator_type != RANGE_ALLOCATOR:
-            wrong = settings.cidr_allocator_type
-            raise UsageError(
-                f"--cidr-allocator-type: invalid CIDR allocator type: {wrong!r} (there is {RANGE_ALLOCATOR})"
-            )
+            wrong, known = settings.cidr_allocator_type, f"{RANGE_ALLOCATOR}, {CLOUD_ALLOCATOR}"
+            raise UsageError(f"--cidr-allocator-type: invalid CIDR allocator type: {wrong!r} (there are {known})")
         metrics = CidrMetrics()
         metrics.all.register(self.context)
         self._sets = _cidr_sets(settings, metrics)
@@ -164,6 +175,66 @@ class Nodeipam(Plugin):
         self._nodes = self.informers.informer(NODES)
         self._nodes.add_handler(self._loop.enqueue, self._loop.enqueue_update, self._loop.enqueue)
         return self._loop
+
+    # CloudAllocator
+
+    def _follow_cloud(self, name: str) -> Controller:
+        """Build the loop that writes what the cloud has given to each machine.
+
+        Source: kubernetes 1.30 ``pkg/controller/nodeipam/ipam/cloud_cidr_allocator.go``.
+
+        Raises:
+            UsageError: the cloud gives machines no ranges.
+        """
+        from hyperkube_lib.cloud_provider import CloudProvider
+
+        self._provider = CloudProvider(self.context)
+        cloud = self._provider.build(name)
+        instances: object = cloud.instances if cloud is not None else None
+        if not isinstance(instances, PodRanges):
+            raise UsageError(f"--cidr-allocator-type: {CLOUD_ALLOCATOR} does not support cloud provider {name!r}")
+        self._cloud = instances
+        loop = ReconcileLoop(
+            self.context.name, self._sync_with_cloud, clock=self.context.clock, logger=self.context.logger
+        )
+        self._nodes = self.informers.informer(NODES)
+        self._nodes.add_handler(loop.enqueue, loop.enqueue_update)
+        return loop
+
+    def close(self) -> None:
+        """Close the cloud provider."""
+        if "_provider" in vars(self):
+            self._provider.close()
+
+    def _sync_with_cloud(self, name: str) -> None:
+        """Write a node's ranges, and that its network is there: the cloud's own routes lead to them."""
+        node = self._nodes.get("", name)
+        if node is None or is_being_deleted(node) or _has_network(node):
+            return
+        if not (node.get("spec") or {}).get("providerID"):
+            raise NotYet(f"node {name} doesn't have providerID")
+        try:
+            found = list(self._cloud.pod_ranges(node))[:MOST_RANGES]
+        except (CloudFailed, InstanceNotFound) as error:
+            found, why = [], f"failed to get cidr(s) from provider: {error}"
+        else:
+            why = f"failed to allocate cidr: Node {name} has no CIDRs"
+        if not found:
+            text = f"Node {name} status is now: CIDRNotAvailable"
+            perform(self.client, self._recorder, [Emit(node, "Normal", "CIDRNotAvailable", text)])
+            raise NotYet(why)
+        if ranges_of(node) != found:
+            perform(self.client, None, [Patch(NODES, name, {"spec": {"podCIDR": found[0], "podCIDRs": found}})])
+        there = {
+            "type": NETWORK_UNAVAILABLE,
+            "status": "False",
+            "reason": "RouteCreated",
+            "message": "NodeController create implicit route",
+        }
+        conditions = with_condition((node.get("status") or {}).get("conditions") or (), there, self.context.clock.now())
+        perform(self.client, None, [Patch(NODES, name, {"status": {"conditions": conditions}}, subresource="status")])
+
+    # RangeAllocator
 
     def _occupy(self, ranges: Iterable[str]) -> None:
         for text in ranges:
