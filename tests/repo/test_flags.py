@@ -171,7 +171,11 @@ OF_CLOUDS = [
     ("kube-controller-manager", "cluster-name", (*CLOUDS, "controller.route", "controller.service")),
     ("kube-controller-manager", "configure-cloud-routes", ("controller.route",)),
     ("kube-controller-manager", "external-cloud-volume-plugin", (VOLUMES,)),
-    ("cloud-controller-manager", "cloud-provider", ("cloud-controller-manager", *(f"cloud_{loop}" for loop in (*LOOPS, "controller.nodeipam")))),
+    (
+        "cloud-controller-manager",
+        "cloud-provider",
+        ("cloud-controller-manager", *(f"cloud_{loop}" for loop in (*LOOPS, "controller.nodeipam"))),
+    ),
     ("cloud-controller-manager", "cloud-config", CLOUDS),
     ("cloud-controller-manager", "cluster-name", (*CLOUDS, "cloud_controller.route", "cloud_controller.service")),
     ("cloud-controller-manager", "configure-cloud-routes", ("cloud_controller.route",)),
