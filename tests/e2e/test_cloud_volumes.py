@@ -7,6 +7,7 @@ was in the tree. The disk's device is a loop device, under the link that udev ma
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import shutil
@@ -23,6 +24,7 @@ pytest.importorskip("hyperkube_csi.cloud_disks")
 
 pytestmark = [
     pytest.mark.root,
+    pytest.mark.timeout(300),  # beside other tests the waits below add up
     pytest.mark.skipif(
         os.geteuid() != 0 or not Path("/dev/loop-control").exists() or shutil.which("mkfs.xfs") is None,
         reason="needs root, loop devices and mkfs.xfs",
@@ -100,7 +102,7 @@ class Machine:
         image = self.folder / volume
         if not image.exists():
             if content:
-                shutil.copyfile(self.folder / content, image)
+                subprocess.run(["cp", "--sparse=always", self.folder / content, image], check=True)
             image.touch()
         os.truncate(image, size)
         device = subprocess.check_output(["losetup", "--find", "--show", image], text=True).strip()
@@ -118,8 +120,9 @@ class Machine:
         for link in self._links.values():
             subprocess.run(["losetup", "-d", str(link.readlink())], check=False)
             link.unlink()
-        if self._made_links and LINKS.exists():
-            LINKS.rmdir()
+        if self._made_links:
+            with contextlib.suppress(OSError):  # gone, or in use by another test
+                LINKS.rmdir()
 
     def snapshots(self):
         """Return the snapshots that the cluster took: moto has those of its images as well."""
