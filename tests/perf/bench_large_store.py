@@ -25,6 +25,7 @@ from api_requests import pod  # type: ignore[import-not-found]  # beside this fi
 from hyperkube_storage.sqlite import SqliteStore
 from hyperkube_testing.peers.ports import free_port
 from servers_under_load import (  # type: ignore[import-not-found]  # the same
+    TOKEN,
     Ask,
     Served,
     api_server,
@@ -37,7 +38,7 @@ from hyperkube.storage.store import Put
 
 OBJECTS, SMALL = 200_000, 100
 """Objects of the large store, and how many times fewer the small one has."""
-NAMESPACES, NODES = 50, 1_000
+NAMESPACES, PODS_OF_A_NODE = 50, 50
 WATCHED = "one"
 """The namespace that is asked for, with as many objects in both stores."""
 NEIGHBOURS = 100
@@ -165,7 +166,7 @@ def _copy(store: SqliteStore, kind: Kind, value: bytes, count: int) -> None:
         obj = orjson.loads(value)
         obj["metadata"] |= {"name": f"obj-{number:06}", "namespace": namespace, "uid": str(uuid4())}
         if "nodeName" in obj.get("spec", {}):
-            obj["spec"]["nodeName"] = f"node-{number % NODES:04}"
+            obj["spec"]["nodeName"] = f"node-{number % (count // PODS_OF_A_NODE):04}"
         puts.append(Put(f"{kind.prefix}{namespace}/obj-{number:06}", orjson.dumps(obj)))
         if len(puts) == 1000 or number == count - 1:
             store.txn([], puts)
@@ -201,7 +202,7 @@ ASKS = {
     "GET pod": Ask(f"/api/v1/namespaces/{WATCHED}/pods/obj-000042"),
     "GET custom": Ask(f"/apis/bench.example/v1/namespaces/{WATCHED}/widgets/obj-000042"),
     "LIST pods of a namespace": Ask(f"/api/v1/namespaces/{WATCHED}/pods"),
-    "LIST pods of a node": Ask("/api/v1/pods?fieldSelector=spec.nodeName%3Dnode-0042&limit=5"),
+    "LIST pods of a node": Ask("/api/v1/pods?fieldSelector=spec.nodeName%3Dnode-0005"),
     "LIST config maps, limit=500": Ask("/api/v1/configmaps?limit=500"),
 }
 
@@ -242,8 +243,6 @@ def events_cpu(server: Served) -> float:
 
 
 def _headers(media: str = "application/json") -> dict[str, str]:
-    from servers_under_load import TOKEN
-
     return {"Authorization": f"Bearer {TOKEN}", "Content-Type": media}
 
 
