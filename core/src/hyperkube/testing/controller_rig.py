@@ -5,7 +5,7 @@ Put objects in, call `ControllerRig.settle`, look at what the controllers made o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Protocol, runtime_checkable
 
 from hyperkube.client.events import EventRecorder
@@ -79,9 +79,20 @@ class ControllerRig:
 
     def wait_for_events(self) -> None:
         """Wait until the plugins' events are written: a recorder has a thread of its own for them."""
-        for part in (part for plugin in self.plugins for part in vars(plugin).values()):
+        for recorder in self._recorders():
+            recorder.flush()
+
+    def _recorders(self) -> Iterator[EventRecorder]:
+        """Find the recorders of plugins, controllers, and of the objects of plugins' packages in them."""
+        seen: set[int] = set()
+        parts: list[object] = [*self.plugins, *self.controllers]
+        while parts:
+            part = parts.pop()
             if isinstance(part, EventRecorder):
-                part.flush()
+                yield part
+            elif id(part) not in seen and type(part).__module__.startswith("hyperkube_"):
+                seen.add(id(part))
+                parts += getattr(part, "__dict__", {}).values()
 
     def advance(self, seconds: float) -> None:
         """Let time pass, then settle."""
