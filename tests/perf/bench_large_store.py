@@ -43,7 +43,7 @@ WATCHED = "one"
 """The namespace that is asked for, with as many objects in both stores."""
 NEIGHBOURS = 100
 MUST_START, MUST_RSS, MUST_SHARE = 6.0, 900.0, 0.8
-EVENTS = 2_000
+EVENTS = 16_000
 
 
 class Kind(NamedTuple):

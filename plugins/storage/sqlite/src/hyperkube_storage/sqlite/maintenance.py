@@ -61,8 +61,8 @@ class MaintainedStore(Protocol):
     def give_back(self, pages: int) -> None:
         """Make the file smaller by some free pages."""
 
-    def checkpoint(self) -> None:
-        """Copy the log into the file."""
+    def checkpoint(self) -> bool:
+        """Copy the log into the file; tell whether it was all."""
 
 
 class Maintenance:
@@ -154,8 +154,8 @@ class Maintenance:
                 self._unflushed += 2 * pages * PAGE_BYTES  # the page, and where what refers to it is kept
                 self._checkpoint_if_due()
                 moved = True
-            if moved:  # which cuts off the file's end
-                self._store.checkpoint()
+            if moved and not self._store.checkpoint():  # which cuts off the file's end: else with the next step
+                self._unflushed = CHECKPOINT_BYTES + 1
         except StoreFull as error:  # moving pages takes some space first; writers go on, and so does the file's size
             logger.warning("the storage file keeps its size until history is compacted again: %s", error)
 

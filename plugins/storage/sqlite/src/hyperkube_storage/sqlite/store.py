@@ -272,10 +272,12 @@ class SqliteStore:
         """Make the file smaller by some free pages."""
         self._do(GiveBack(self.database, pages))
 
-    def checkpoint(self) -> None:
-        """Copy the log into the file: most of it beside the writers, the rest in their way."""
+    def checkpoint(self) -> bool:
+        """Copy the log into the file: most of it beside the writers, the rest in their way; tell whether it was all."""
         self.database.checkpoint()
-        self._do(FinishCheckpoint(self.database))
+        work = FinishCheckpoint(self.database)
+        self._do(work)
+        return work.complete
 
     def _do(self, work: Work) -> None:
         self._commits.run(work)

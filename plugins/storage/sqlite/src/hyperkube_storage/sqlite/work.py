@@ -150,16 +150,21 @@ class CloneFile(Work):
 
 
 class FinishCheckpoint(Work):
-    """Complete a checkpoint while there is no writer."""
+    """Complete a checkpoint while there is no writer.
+
+    Attributes:
+        complete: whether all of the log was copied, which a reader of an older state prevents.
+    """
 
     def __init__(self, database: Database) -> None:
         super().__init__()
         self._database = database
+        self.complete = False
 
     def finish(self) -> None:
         """Copy the rest of the log."""
         try:
-            self._database.finish_checkpoint()
+            self.complete = self._database.finish_checkpoint()
         except sqlite3.Error as error:
             self.error = failure(error)
 
