@@ -107,6 +107,10 @@ class Stack(RestDouble):
             if key[0] not in {"server", "port"}
         }
 
+    def moment(self):
+        """Return the time of something that is made: each has a later one."""
+        return f"2026-01-01T00:00:00.{next(self._moments):06}"
+
     def changes(self, method, path):
         return method != "GET"
 
@@ -149,7 +153,10 @@ class Stack(RestDouble):
         if len(parts) == 2:
             return 200, {"server": server}
         if method == "POST":
-            volume = self.things["volume", body["volumeAttachment"]["volumeId"]]
+            ident = body["volumeAttachment"]["volumeId"]
+            volume = self.things.get(("volume", ident))
+            if volume is None:
+                return nova_error(404, "itemNotFound", f"Volume {ident} could not be found.")
             volume["attachments"].append({"server_id": server["id"], "device": "/dev/vdb"})
             volume["status"] = "attaching"
             held.append({"id": volume["id"]})
@@ -296,7 +303,7 @@ class Stack(RestDouble):
             "id": ident,
             "vip_address": address,
             "vip_port_id": f"vip-{ident}",
-            "created_at": f"2026-01-01T00:00:00.{next(self._moments):06}",
+            "created_at": self.moment(),
             "provisioning_status": "PENDING_CREATE",
         }
         self.put("loadbalancer", **made)
@@ -347,7 +354,7 @@ class Stack(RestDouble):
                 "volume_id": volume["id"],
                 "id": self._named("snapshot", body["snapshot"]["name"]),
                 "size": volume["size"],
-                "created_at": "2026-01-01T00:00:00.000000",
+                "created_at": self.moment(),
                 "status": "creating",
             }
             return 202, {"snapshot": self.put("snapshot", **made)}
@@ -373,6 +380,7 @@ class Stack(RestDouble):
                 "availability_zone": "nova",
                 **body["volume"],
                 "id": self._named("volume", body["volume"]["name"]),
+                "created_at": self.moment(),
                 "status": "creating",
                 "attachments": [],
             }

@@ -6,8 +6,6 @@ from hyperkube_testing.rest_cloud import RestCloudContract
 
 
 class TestContract(RestCloudContract):
-    names_disks_once = False  # Cinder's names are not unique
-
     @pytest.fixture
     def built(self, double, built):
         self.machine = double.machine()

@@ -103,6 +103,10 @@ class Apis:
         except Missing:
             return
 
+    def sleep(self, seconds: float) -> None:
+        """Let so many seconds pass."""
+        self._clock.sleep(seconds)
+
     def wait(self, service: str, path: str, member: str, key: str, wanted: frozenset[str]) -> Json | None:
         """Return a thing once its state is one of those; None once it is gone.
 

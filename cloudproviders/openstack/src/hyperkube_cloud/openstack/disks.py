@@ -10,7 +10,8 @@ from typing import Final
 
 from hyperkube_cloud.openstack.apis import CINDER, NOVA, Apis
 from hyperkube_cloud.openstack.instances import OpenStackInstances, sanitized
-from hyperkube_cloud.openstack.snapshots import GIB, CinderSnapshots
+from hyperkube_cloud.openstack.names import NamedThings
+from hyperkube_cloud.openstack.snapshots import GIB, CinderSnapshots, snapshots_by_name
 from hyperkube_lib.cloud_provider.nodes import REGION, ZONE
 from hyperkube_lib.cloud_provider.rest import Json, Missing, Refused
 
@@ -56,20 +57,22 @@ class OpenStackDisks(CinderSnapshots):
     def __init__(self, apis: Apis, instances: OpenStackInstances, cluster: str, region: str) -> None:
         self._apis, self._instances = apis, instances
         self._cluster, self._region = cluster, region
+        self._named = NamedThings(apis, "volumes", counts=_alive, is_free=_is_free, settled=self._settled)
+        self._snapshots = snapshots_by_name(apis)
 
     def create(self, request: DiskRequest) -> Disk:
         """Make a volume, or return the one of that name."""
         given = options(request)
         name = f"{self._cluster}-dynamic-{request.name}"
-        held = [each for each in self._apis.listed(CINDER, "volumes/detail", "volumes", name=name) if _alive(each)]
-        if not held:
+        held = self._named.find(name)
+        if held is None:
             body: Json = {"name": name, "size": -(-request.size // GIB), "description": "Kubernetes volume", **given}
             if request.snapshot:
                 body["snapshot_id"] = request.snapshot
             if request.tags:
                 body["metadata"] = dict(request.tags)
-            held = [self._apis.call(CINDER, "POST", "volumes", {"volume": body})["volume"]]
-        return self._disk(self._settled(held[0]["id"]))
+            held = self._named.kept(name, self._apis.call(CINDER, "POST", "volumes", {"volume": body})["volume"])
+        return self._disk(self._settled(held["id"]))
 
     def delete(self, disk_id: str) -> None:
         """Delete a volume; no error if it is gone.
@@ -165,3 +168,7 @@ class OpenStackDisks(CinderSnapshots):
 
 def _alive(volume: Json) -> bool:
     return volume.get("status") not in {"deleting", "error", "error_deleting"}
+
+
+def _is_free(volume: Json) -> bool:
+    return not volume.get("attachments")

@@ -18,7 +18,6 @@ from hyperkube.hookspecs.base import Plugin
 from hyperkube.hookspecs.cloud import Disks, LoadBalancers
 from hyperkube.machinery.errors import HyperkubeError
 from hyperkube.machinery.objects import NodeName, Object, name_of
-from hyperkube.testing.harness import SkipTest
 
 
 class Killed(BaseException):
@@ -104,12 +103,7 @@ class FaultContract(CloudContract):
     """The promises of a provider whatever happens at its calls.
 
     A subclass gives the cloud as pytest fixture ``double``; ``built`` is to talk to it.
-
-    Attributes:
-        names_disks_once: the cloud refuses a second disk of one name; without that two managers in turn may make two.
     """
-
-    names_disks_once = True
 
     def shapes(self) -> Sequence[Object]:
         """Return the Services, each of its kind of balancer, that faults are tried with."""
@@ -200,8 +194,6 @@ class FaultContract(CloudContract):
         self, built: Plugin, double: FaultyCloud
     ) -> None:
         """Let a leader make, attach, detach or delete a disk before each changing call of a manager that is late."""
-        if not self.names_disks_once:
-            raise SkipTest("this cloud makes several disks of one name")
         steps, before = [self._create, self._attach, self._detach, self._delete], deepcopy(double.everything())
         for late_step in self.late_steps():
             for step in steps:
