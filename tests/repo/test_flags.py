@@ -162,15 +162,15 @@ def is_read(name, sources):
 
 CLOUDS = ("cloud.aws", "cloud.azure", "cloud.gce", "cloud.openstack", "cloud.vsphere")
 LOOPS = ("controller.cloud-node", "controller.cloud-node-lifecycle", "controller.route", "controller.service")
-VOLUMES = "csi.cloud-disks"
+VOLUMES = ("csi.azure-file", "csi.cloud-disks")
 OF_CLOUDS = [
     ("kube-apiserver", "cloud-provider", ()),
     ("kube-apiserver", "cloud-config", CLOUDS),
-    ("kube-controller-manager", "cloud-provider", (*LOOPS, "controller.nodeipam", VOLUMES)),
+    ("kube-controller-manager", "cloud-provider", (*LOOPS, "controller.nodeipam", *VOLUMES)),
     ("kube-controller-manager", "cloud-config", CLOUDS),
     ("kube-controller-manager", "cluster-name", (*CLOUDS, "controller.route", "controller.service")),
     ("kube-controller-manager", "configure-cloud-routes", ("controller.route",)),
-    ("kube-controller-manager", "external-cloud-volume-plugin", (VOLUMES,)),
+    ("kube-controller-manager", "external-cloud-volume-plugin", VOLUMES),
     (
         "cloud-controller-manager",
         "cloud-provider",
@@ -180,9 +180,9 @@ OF_CLOUDS = [
     ("cloud-controller-manager", "cluster-name", (*CLOUDS, "cloud_controller.route", "cloud_controller.service")),
     ("cloud-controller-manager", "configure-cloud-routes", ("cloud_controller.route",)),
     ("cloud-controller-manager", "external-cloud-volume-plugin", ()),
-    ("kubelet", "cloud-provider", ("kubelet", VOLUMES)),
+    ("kubelet", "cloud-provider", ("kubelet", *VOLUMES)),
     ("kubelet", "cloud-config", CLOUDS),
-    ("kubelet", "external-cloud-volume-plugin", (VOLUMES,)),
+    ("kubelet", "external-cloud-volume-plugin", VOLUMES),
 ]
 """Server, flag, and who reads it; nothing does what the server says has no effect."""
 

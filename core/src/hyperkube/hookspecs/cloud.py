@@ -55,6 +55,10 @@ class SnapshotNotFound(HyperkubeError):
     """The cloud has no such snapshot of a disk (any more)."""
 
 
+class FileShareNotFound(HyperkubeError):
+    """The cloud has no such share of files (any more)."""
+
+
 class DiskAttachedElsewhere(CloudFailed):
     """The disk is attached to another machine, and can be to one only: that of `node`, where it is known."""
 
@@ -290,6 +294,32 @@ class SnapshotsDisks(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FileShare:
+    """A share of files: its id, bytes, and the data of the Secret by which nodes mount it: nothing shows those."""
+
+    id: str
+    size: int
+    credentials: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+class FileShares(Protocol):
+    """Shares of files, which many nodes mount at once; all calls are idempotent."""
+
+    def create(self, request: DiskRequest) -> FileShare:
+        """Make a share, or return the one of that name; an unusable parameter is a `CloudFailed`."""
+
+    def delete(self, share_id: str) -> None:
+        """Delete a share; no error if it is gone."""
+
+    def resize(self, share_id: str, size: int) -> int:
+        """Make a share at least `size` bytes large and return its new size.
+
+        Raises:
+            FileShareNotFound: there is none.
+        """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Cloud:
     """One provider's capabilities; None where it has none."""
 
@@ -299,6 +329,7 @@ class Cloud:
     routes: Routes | None = None
     volumes: Volumes | None = None
     disks: Disks | None = None
+    file_shares: FileShares | None = None
     clusters: Clusters | None = None
     has_cluster_id: bool = True
 

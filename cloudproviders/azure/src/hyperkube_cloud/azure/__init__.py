@@ -1,4 +1,4 @@
-"""azure: nodes that are Azure's machines, alone or of scale sets, its load balancers, managed disks and route tables.
+"""azure: nodes that are Azure's machines, alone or of scale sets, its load balancers, disks, file shares and routes.
 
 Names, tags, annotations and defaults are those of Kubernetes' own provider, so that what a cluster has already is found
 again and not made twice. The API is asked over REST with the credentials of Azure's library.
@@ -10,6 +10,7 @@ from hyperkube_cloud.azure.arm import Arm
 from hyperkube_cloud.azure.config import AzureConfig, read_config
 from hyperkube_cloud.azure.credentials import Tokens
 from hyperkube_cloud.azure.disks import AzureDisks
+from hyperkube_cloud.azure.file_shares import AzureFileShares
 from hyperkube_cloud.azure.instances import PROVIDER, AzureInstances
 from hyperkube_cloud.azure.load_balancers import AzureLoadBalancers
 from hyperkube_cloud.azure.load_balancers.backends import Backends
@@ -62,4 +63,5 @@ class Azure(RestCloud):
             routes=AzureRoutes(arm, config, instances) if config.route_table_name else None,
             volumes=disks,
             disks=disks,
+            file_shares=AzureFileShares(arm, config),
         )

@@ -1,7 +1,7 @@
 """The one way to Azure's resource manager: things by their id, lists over all pages, changes until they are done.
 
 A change is answered while it goes on; the thing itself tells by its ``provisioningState`` when it has ended.
-Source: https://github.com/Azure/azure-rest-api-specs, ``specification/{compute,network}/resource-manager``;
+Source: https://github.com/Azure/azure-rest-api-specs, ``specification/{compute,network,storage}/resource-manager``;
 https://learn.microsoft.com/azure/azure-resource-manager/management/async-operations.
 """
 
@@ -18,11 +18,14 @@ from hyperkube.hookspecs.cloud import CloudFailed, CloudUnavailable, RetryLater
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.pages import EndlessList, all_pages
 
-COMPUTE, NETWORK = "Microsoft.Compute", "Microsoft.Network"
+COMPUTE, NETWORK, STORAGE = "Microsoft.Compute", "Microsoft.Network", "Microsoft.Storage"
 VERSIONS: Final = {"microsoft.compute": "2024-07-01", "microsoft.network": "2023-11-01"}
 DISKS_VERSION: Final = "2024-03-02"
+STORAGE_VERSION: Final = "2023-05-01"
 THROTTLED: Final = frozenset({"TooManyRequests", "OperationNotAllowedThrottled", "SubscriptionRequestsThrottled"})
-GONE: Final = frozenset({"ResourceNotFound", "NotFound", "ParentResourceNotFound", "InstanceIdNotFound"})
+GONE: Final = frozenset(
+    {"ResourceNotFound", "NotFound", "ParentResourceNotFound", "InstanceIdNotFound", "ShareNotFound"}
+)
 """Azure's words for a thing that is not there; a group or a subscription that is not is a mistake in the file."""
 _READ_ONLY: Final = frozenset(
     {"etag", "id", "type", "name", "provisioningState", "instanceView", "vmId", "resourceGuid"}
@@ -112,8 +115,18 @@ class Arm:
         """Return what a path tells that is no thing."""
         return self._call("GET", path, query=query)
 
-    def put(self, ident: str, body: Json, *, method: str = "PUT") -> Json:
+    def act(self, path: str) -> Json:
+        """Return what an action on a thing answers, e.g. ``listKeys``."""
+        return self._call("POST", path)
+
+    def put(self, ident: str, body: Json, *, method: str = "PUT", at_once: bool = False) -> Json:
         """Make or change a thing, and return it once that is done; not if it has been changed since it was read.
+
+        Args:
+            ident: of the thing.
+            body: the thing, or what is to change of it.
+            method: PUT or PATCH.
+            at_once: the change is done when it is answered, as with things that have no ``provisioningState``.
 
         Raises:
             Refused: it was refused, at once or in the end.
@@ -123,6 +136,15 @@ class Arm:
         sent["properties"] = {key: value for key, value in properties(body).items() if key not in _READ_ONLY}
         headers = {"If-Match": str(body["etag"])} if body.get("etag") else None
         held = self._call(method, ident, sent, headers=headers)
+        return held if at_once else self.settled(ident, held, method)
+
+    def settled(self, ident: str, held: Json, method: str = "GET") -> Json:
+        """Return a thing once no change of it is under way; `held` is what is known of it, or empty.
+
+        Raises:
+            CloudFailed: the change has failed.
+            RetryLater: it is still under way.
+        """
         for _ in range(LONGEST):
             state = properties(held).get("provisioningState")
             if state == "Succeeded":
@@ -170,6 +192,8 @@ class Arm:
 
 def _version(path: str) -> str:
     lower = path.lower()
+    if "/providers/microsoft.storage/" in lower:
+        return STORAGE_VERSION
     if "/disks" in lower or "/snapshots" in lower:
         return DISKS_VERSION
     if "/virtualmachinescalesets/" in lower and "/networkinterfaces" in lower:

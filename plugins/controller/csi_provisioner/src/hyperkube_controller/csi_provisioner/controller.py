@@ -23,6 +23,7 @@ from hyperkube_controller.csi_provisioner.requests import (
     DELETION_SECRET,
     FINALIZER,
     Wanted,
+    claim_metadata,
     persistent_volume,
     volume_name,
     wanted_volume,
@@ -195,6 +196,8 @@ class CsiProvisioner(CsiController):
             raise VolumeFailed("claim Selector is not supported")
         wanted = wanted_volume(claim, storage_class, driver.name, can)
         request = {**wanted.request, "secrets": secret_data(self.client, wanted.secret)}
+        if driver.extra_create_metadata:
+            request["parameters"] = {**request["parameters"], **claim_metadata(claim)}
         if source is not None:
             request["volume_content_source"] = content_source(self.client, claim, storage_class, source)
             if kind_of(source) == "clone":

@@ -53,6 +53,12 @@ def volume_name(claim: Object) -> str:
     return f"pvc-{uid_of(claim)}"
 
 
+def claim_metadata(claim: Object) -> dict[str, str]:
+    """Return the parameters that tell a driver of a claim. Source: ``--extra-create-metadata``."""
+    told = {"pvc/name": name_of(claim), "pvc/namespace": namespace_of(claim), "pv/name": volume_name(claim)}
+    return {f"{PREFIX}{key}": value for key, value in told.items()}
+
+
 def requested_bytes(claim: Object) -> int:
     """Return how much a claim asks for."""
     asked = (((claim.get("spec") or {}).get("resources") or {}).get("requests") or {}).get("storage")

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from hyperkube_csi.cloud_disks.names import Names, node_name_of
-from hyperkube_csi.cloud_disks.refusals import as_csi
+from hyperkube_lib.csi.cloud_refusals import as_csi
 from hyperkube_lib.csi import CsiDriver, CsiFailed, refused
 
 from hyperkube.hookspecs.cloud import Disk, DiskRequest, Disks, DiskSnapshot, SnapshotsDisks

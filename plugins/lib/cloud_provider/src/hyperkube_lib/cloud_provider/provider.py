@@ -60,5 +60,6 @@ def _guarded(cloud: Cloud, circuit: Circuit) -> Cloud:
         routes=cloud.routes and circuit.guard(cloud.routes),
         volumes=cloud.volumes and circuit.guard(cloud.volumes),
         disks=cloud.disks and circuit.guard(cloud.disks),
+        file_shares=cloud.file_shares and circuit.guard(cloud.file_shares),
         clusters=cloud.clusters and circuit.guard(cloud.clusters),
     )

@@ -36,6 +36,8 @@ class CsiDriver(Plugin):
         services: what it has beside its node service: ``CONTROLLER_SERVICE``, ``VOLUME_ACCESSIBILITY_CONSTRAINTS``.
         expansion: ``ONLINE``, ``OFFLINE`` or empty, as its plugin capabilities say it.
         controller_capabilities, node_capabilities: what the two services can do, by CSI's names.
+        extra_create_metadata: whether CreateVolume is to tell which claim a volume is for, by the parameters
+            ``csi.storage.k8s.io/{pvc/name,pvc/namespace,pv/name}``, as external-provisioner's flag of that name says.
     """
 
     driver_name: str
@@ -44,6 +46,7 @@ class CsiDriver(Plugin):
     expansion: ClassVar[str] = ""
     controller_capabilities: ClassVar[tuple[str, ...]] = ()
     node_capabilities: ClassVar[tuple[str, ...]] = ()
+    extra_create_metadata: ClassVar[bool] = False
 
     def is_configured(self) -> bool:
         """Tell whether there is what the driver needs: one that is not configured is not used."""

@@ -55,10 +55,16 @@ class DriverSettings(Record):
 
 
 class Driver:
-    """One driver; what it can do is asked once, and again after it was not reached."""
+    """One driver; what it can do is asked once, and again after it was not reached.
+
+    Attributes:
+        name: of the driver.
+        extra_create_metadata: whether it is a package's, and wants to know for which claims it makes volumes.
+    """
 
     def __init__(self, name: str, calls: CsiCalls) -> None:
         self.name = name
+        self.extra_create_metadata = bool(getattr(calls, "extra_create_metadata", False))
         self._calls = calls
         self._services: frozenset[str] | None = None
         self._can: frozenset[str] | None = None

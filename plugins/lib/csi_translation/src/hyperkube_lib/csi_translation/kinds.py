@@ -183,10 +183,23 @@ def _to_azure_file(source: Object, owner: Object) -> Object:
     }
 
 
-def _from_azure_file(csi: Object) -> Object:
+def _azure_share(csi: Object) -> tuple[Object, Object, str, str]:
+    """Return a share's attributes, the reference to its Secret, and the names of both as far as those tell."""
     attributes = {key.lower(): value for key, value in (csi.get("volumeAttributes") or {}).items()}
     reference = csi.get("nodeStageSecretRef") or {}
-    share, secret = attributes.get("sharename", ""), reference.get("name") or attributes.get("secretname", "")
+    secret = reference.get("name") or attributes.get("secretname", "")
+    return attributes, reference, attributes.get("sharename", ""), secret
+
+
+def azure_file_marks(csi: Object) -> dict[str, str]:
+    """Return the annotations of a share's volume in the tree: its resource group, where the handle has to be read."""
+    _, _, share, secret = _azure_share(csi)
+    group = "" if share and secret else str(csi["volumeHandle"]).partition("#")[0]
+    return {RESOURCE_GROUP: group} if group else {}
+
+
+def _from_azure_file(csi: Object) -> Object:
+    attributes, reference, share, secret = _azure_share(csi)
     if not share or not secret:
         parts = str(csi["volumeHandle"]).split("#")
         if len(parts) < 3:

@@ -11,6 +11,7 @@ from hyperkube_lib.csi_translation.kinds import (
     UNSPECIFIED,
     InTreeKind,
     TranslationFailed,
+    azure_file_marks,
     gce_region,
     kind_of_driver,
     kind_of_provisioner,
@@ -25,7 +26,7 @@ from hyperkube_lib.csi_translation.topology import (
 )
 
 from hyperkube.hookspecs.volume import VolumeSpec
-from hyperkube.machinery.objects import Object, name_of
+from hyperkube.machinery.objects import Object, annotations_of, name_of
 
 FS_TYPE = "csi.storage.k8s.io/fstype"
 _GCE, _AZURE_DISK, _VSPHERE = "gcePersistentDisk", "azureDisk", "vsphereVolume"
@@ -116,6 +117,8 @@ def translated_back(volume: Object) -> Object:
     if kind.fs_type and csi.get("fsType"):
         source.setdefault("fsType", csi["fsType"])
     moved = _moved_back(kind, volume)
+    if kind.source == _AZURE_FILE and (marks := azure_file_marks(csi)):
+        moved = {**moved, "metadata": {**moved["metadata"], "annotations": {**annotations_of(moved), **marks}}}
     spec = {key: value for key, value in moved["spec"].items() if key != "csi"}
     return {**moved, "spec": {**spec, kind.source: source}}
 

@@ -1,16 +1,17 @@
-"""What clouds refuse, in CSI's words."""
+"""What clouds refuse, in CSI's words: for drivers over a cloud provider."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from hyperkube_lib.csi import CsiFailed, refused
+from hyperkube_lib.csi.calls import CsiFailed, refused
 
 from hyperkube.hookspecs.cloud import (
     CloudUnavailable,
     DiskAttachedElsewhere,
     DiskNotFound,
+    FileShareNotFound,
     InstanceNotFound,
     RetryLater,
     SnapshotNotFound,
@@ -32,7 +33,7 @@ def as_csi(refusal: str = "INTERNAL") -> Iterator[None]:
         yield
     except CsiFailed:
         raise
-    except (DiskNotFound, InstanceNotFound, SnapshotNotFound) as error:
+    except (DiskNotFound, FileShareNotFound, InstanceNotFound, SnapshotNotFound) as error:
         raise refused("NOT_FOUND", str(error)) from error
     except RetryLater as error:
         raise refused("ABORTED", str(error)) from error

@@ -1,0 +1,76 @@
+"""Azure Files as volumes: shares that many nodes mount, made, grown, deleted and mounted by SMB.
+
+This is the driver that took over the kind ``azureFile``: classes of the provisioner ``kubernetes.io/azure-file`` are
+served by it, and volumes of that kind are mounted by it. Outside Azure there is no driver.
+
+Source: kubernetes ``pkg/volume/azure_file``; azurefile-csi-driver ``pkg/azurefile``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from hyperkube_lib.csi import CsiDriver
+
+from hyperkube.machinery.record import Record
+
+if TYPE_CHECKING:
+    from hyperkube_csi.azure_file.services import AzureFileServices
+
+__all__ = ["AzureFile", "CloudSettings"]
+DRIVER = "file.csi.azure.com"
+_CLOUD = "azure"
+
+
+class CloudSettings(Record):
+    """Settings of the driver.
+
+    Attributes:
+        cloud_provider: the cloud that the cluster is in.
+        external_cloud_volume_plugin: the one whose shares are volumes all the same where that is ``external``.
+        hostname_override: the node's name, empty for the machine's. Only kubelets have it, and None is left to
+            controllers, which talk to the cloud.
+    """
+
+    cloud_provider: str = ""
+    external_cloud_volume_plugin: str = ""
+    hostname_override: str | None = None
+
+    def is_azure(self) -> bool:
+        """Tell whether the cluster is in Azure."""
+        external = self.cloud_provider == "external"
+        return (self.external_cloud_volume_plugin if external else self.cloud_provider) == _CLOUD
+
+
+class AzureFile(CsiDriver):
+    """The driver; its services answer the calls."""
+
+    driver_name = DRIVER
+    extra_create_metadata = True
+
+    @cached_property
+    def in_azure(self) -> AzureFileServices:
+        """The services; only of a driver that is configured."""
+        from hyperkube_csi.azure_file.services import AzureFileServices
+
+        return AzureFileServices(self.context, _CLOUD, self.settings(CloudSettings).hostname_override)
+
+    def is_configured(self) -> bool:
+        """Tell whether there is a cloud with shares; a node needs no credentials of it.
+
+        Raises:
+            PluginNotFound: the provider is not installed.
+        """
+        settings = self.settings(CloudSettings)
+        return settings.is_azure() and (settings.hostname_override is not None or self.in_azure.has_shares())
+
+    def call(self, service: str, method: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Call a method of one of the services."""
+        return self.in_azure.call(service, method, request)
+
+    def close(self) -> None:
+        """Close the cloud provider."""
+        if "in_azure" in vars(self):
+            self.in_azure.close()
