@@ -12,12 +12,20 @@ import re
 from azure_microsoft import GROUP, Microsoft, error
 
 KEY = "c2VjcmV0LWFjY291bnQta2V5LW9mLWF6dXJl"
-ACCOUNT = set("sku kind location tags properties identity zones extendedLocation".split())
-ACCOUNT_PROPERTIES = set(
-    "supportsHttpsTrafficOnly minimumTlsVersion allowBlobPublicAccess allowSharedKeyAccess networkAcls isHnsEnabled "
-    "isNfsV3Enabled largeFileSharesState accessTier encryption".split()
-)
-SHARE_PROPERTIES = set("shareQuota enabledProtocols metadata rootSquash accessTier signedIdentifiers".split())
+ACCOUNT = {"sku", "kind", "location", "tags", "properties", "identity", "zones", "extendedLocation"}
+ACCOUNT_PROPERTIES = {
+    "supportsHttpsTrafficOnly",
+    "minimumTlsVersion",
+    "allowBlobPublicAccess",
+    "allowSharedKeyAccess",
+    "networkAcls",
+    "isHnsEnabled",
+    "isNfsV3Enabled",
+    "largeFileSharesState",
+    "accessTier",
+    "encryption",
+}
+SHARE_PROPERTIES = {"shareQuota", "enabledProtocols", "metadata", "rootSquash", "accessTier", "signedIdentifiers"}
 _PATH = re.compile(
     r"/subscriptions/sub/resourceGroups/(?P<group>[^/]+)/providers/Microsoft\.Storage/storageAccounts"
     r"(?:/(?P<account>[^/]+)(?:/(?P<action>listKeys)|/fileServices/default/shares/(?P<share>[^/]+))?)?"
@@ -39,10 +47,15 @@ class MicrosoftStorage(Microsoft):
 
     def everything(self):
         states = {"properties": {"provisioningState": "Succeeded"}}
-        accounts = {key: {**each, "properties": each["properties"] | states["properties"]} for key, each in self.accounts.items()}
+        accounts = {
+            key: {**each, "properties": each["properties"] | states["properties"]}
+            for key, each in self.accounts.items()
+        }
         return copy.deepcopy((super().everything(), accounts, self.shares))
 
-    def account(self, name, group=GROUP, sku="Standard_LRS", kind="StorageV2", location="westeurope", tags=(), **properties):
+    def account(
+        self, name, group=GROUP, sku="Standard_LRS", kind="StorageV2", location="westeurope", tags=(), **properties
+    ):
         """Have an account that somebody made."""
         ident = f"/subscriptions/sub/resourceGroups/{group}/providers/Microsoft.Storage/storageAccounts/{name}"
         self.accounts[ident] = {
@@ -69,7 +82,9 @@ class MicrosoftStorage(Microsoft):
             rows = [each for key, each in self.accounts.items() if key.rpartition("/")[0] == path]
             start = int(query.get("$skiptoken", 0))
             more = start + self.page < len(rows)
-            link = {"nextLink": f"https://x{path}?api-version=2023-05-01&$skiptoken={start + self.page}"} if more else {}
+            link = (
+                {"nextLink": f"https://x{path}?api-version=2023-05-01&$skiptoken={start + self.page}"} if more else {}
+            )
             return 200, {"value": copy.deepcopy(rows[start : start + self.page]), **link}
         account = path.partition("/fileServices/")[0].removesuffix("/listKeys")
         if found["action"]:
@@ -113,7 +128,9 @@ class MicrosoftStorage(Microsoft):
             self.shares[path] = made
             return (200 if held else 201), copy.deepcopy(made)
         if held is None:
-            return (204, {}) if method == "DELETE" else error(404, "ShareNotFound", "The specified share does not exist.")
+            return (
+                (204, {}) if method == "DELETE" else error(404, "ShareNotFound", "The specified share does not exist.")
+            )
         if method == "DELETE":
             del self.shares[path]
             return 200, {}

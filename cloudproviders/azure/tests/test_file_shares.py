@@ -16,7 +16,9 @@ from hyperkube.hookspecs.cloud import CloudFailed, CloudUnavailable, DiskRequest
 from hyperkube.machinery.errors import HyperkubeError
 
 microsoft = sys.modules["azure_microsoft"]  # as conftest has loaded it
-_spec = importlib.util.spec_from_file_location("azure_microsoft_storage", Path(__file__).with_name("microsoft_storage.py"))
+_spec = importlib.util.spec_from_file_location(
+    "azure_microsoft_storage", Path(__file__).with_name("microsoft_storage.py")
+)
 storage = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(storage)
 KEY = storage.KEY

@@ -292,3 +292,17 @@ def test_a_class_of_a_kind_that_a_driver_took_over():
     world.release()
 
     assert (world.volumes, driver.volumes) == ({}, {})
+
+
+def test_a_driver_that_wants_to_know_is_told_of_the_claim():
+    driver = MemoryDriver(controller=ALL)
+    driver.extra_create_metadata = True
+    world = World(claim(), driver=driver, parameters={"tier": "gold"})
+    world.settle()
+
+    assert driver.requests["CreateVolume"]["parameters"] == {
+        "tier": "gold",
+        "csi.storage.k8s.io/pvc/name": "c",
+        "csi.storage.k8s.io/pvc/namespace": "d",
+        "csi.storage.k8s.io/pv/name": "pvc-u-c",
+    }

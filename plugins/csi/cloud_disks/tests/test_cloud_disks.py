@@ -4,8 +4,8 @@ import pytest
 from hyperkube_csi.cloud_disks import CloudDisks
 from hyperkube_csi.cloud_disks.devices import candidates, present
 from hyperkube_csi.cloud_disks.names import names_of
-from hyperkube_lib.csi.cloud_refusals import as_csi
 from hyperkube_lib.csi import CsiFailed
+from hyperkube_lib.csi.cloud_refusals import as_csi
 from hyperkube_testing.csi import CsiDriverContract
 
 from hyperkube.client.fake import FakeClient

@@ -264,3 +264,16 @@ def test_a_class_may_name_zones_once_only():
 )
 def test_a_handle_is_completed_by_the_node(handle, found):
     assert repaired_handle(handle, "projects/p/zones/us-east1-b/instances/i") == found
+
+
+@pytest.mark.parametrize(
+    ("attributes", "group"),
+    [({}, "rg"), ({"shareName": "s"}, "rg"), ({"shareName": "s", "secretName": "x"}, None)],
+    ids=["neither", "share", "share-and-secret"],
+)
+def test_a_share_keeps_its_resource_group_where_its_handle_is_read(attributes, group):
+    csi = {"driver": "file.csi.azure.com", "volumeHandle": "rg#a#s#", "volumeAttributes": attributes}
+    moved = translated_back({"metadata": {"name": "pv"}, "spec": {"csi": csi}})
+
+    assert (moved["metadata"].get("annotations") or {}).get("kubernetes.io/azure-file-resource-group") == group
+    assert translated_volume(moved)["spec"]["csi"]["volumeHandle"] == (f"{group}#a#s#" if group else "#x#s#")

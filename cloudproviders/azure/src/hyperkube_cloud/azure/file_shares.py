@@ -193,7 +193,7 @@ class AzureFileShares:
         if fitting:
             return fitting[0]
         sku = told.sku or SKUS[0]
-        text = "/".join((self._config.subscription_id, group, location, sku)).lower()
+        text = f"{self._config.subscription_id}/{group}/{location}/{sku}".lower()
         made = f"f{hashlib.sha256(text.encode()).hexdigest()[:23]}"
         there = next((each for each in held if same(each.get("name"), made)), None)
         if there is None:
@@ -226,11 +226,12 @@ class AzureFileShares:
             CloudFailed: the account gives no key. No error holds what was answered.
         """
         rows = self._arm.act(self._arm.id(STORAGE, f"storageAccounts/{account}/listKeys", group)).get("keys")
-        found = [row["value"] for row in rows if isinstance(row, dict) and row.get("value")] if rows else []
-        if not found or not isinstance(found[0], str):
+        found = [row.get("value") for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+        key = next((value for value in found if value and isinstance(value, str)), "")
+        if not key:
             raise CloudFailed(f"storage account {account!r} shows no key")
         suffix = _SUFFIXES.get(self._config.endpoint)
-        return {ACCOUNT_NAME: account, ACCOUNT_KEY: found[0], **({ENDPOINT_SUFFIX: suffix} if suffix else {})}
+        return {ACCOUNT_NAME: account, ACCOUNT_KEY: key, **({ENDPOINT_SUFFIX: suffix} if suffix else {})}
 
 
 def _fits(account: Json, told: ShareOptions, location: str) -> bool:
@@ -238,13 +239,13 @@ def _fits(account: Json, told: ShareOptions, location: str) -> bool:
 
     Source: cloud-provider-azure ``pkg/provider/azure_storageaccount.go`` (getStorageAccounts).
     """
-    held = properties(account)
+    held, sku = properties(account), account.get("sku")
     return (
         _ACCOUNT.fullmatch(str(account.get("name"))) is not None
         and held.get("provisioningState") == "Succeeded"
         and same(account.get("kind"), told.kind)
         and same(account.get("location"), location)
-        and (not told.sku or same((account.get("sku") or {}).get("name"), told.sku))
+        and (not told.sku or (isinstance(sku, dict) and same(sku.get("name"), told.sku)))
         and SKIP not in (account.get("tags") or {})
         and held.get("allowSharedKeyAccess") is not False
         and not any(held.get(key) for key in ("isHnsEnabled", "isNfsV3Enabled", "privateEndpointConnections"))

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from hyperkube_csi.cloud_disks.names import Names, node_name_of
-from hyperkube_lib.csi.cloud_refusals import as_csi
 from hyperkube_lib.csi import CsiDriver, CsiFailed, refused
+from hyperkube_lib.csi.cloud_refusals import as_csi
 
 from hyperkube.hookspecs.cloud import Disk, DiskRequest, Disks, DiskSnapshot, SnapshotsDisks
 from hyperkube.kinds.resources import NODES
