@@ -19,9 +19,11 @@ from hyperkube_csi.azure_file import AzureFile
 from hyperkube_lib.csi_translation import translated_volume
 from hyperkube_lib.volume_mount import FakePrograms, Mounter
 from hyperkube_testing.cloud_faults import Fault
+from hyperkube_testing.cluster.cluster import ControlPlane
 
 from hyperkube.kinds.resources import EVENTS, PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, SECRETS, STORAGE_CLASSES
 from hyperkube.testing.controller_rig import ControllerRig
+from hyperkube.testing.waiting import eventually
 
 pytest.importorskip("hyperkube_cloud.azure")
 
@@ -202,3 +204,43 @@ def test_a_class_of_the_drivers_name_says_which_secret_nodes_get(double, tmp_pat
     assert csi["volumeHandle"] == "shop#mine#pvc-u#"
     assert csi["nodeStageSecretRef"] == {"name": "azure-storage-account-mine-secret", "namespace": "shop"}
     assert world.client.get(SECRETS, "azure-storage-account-mine-secret", "shop")
+
+
+def test_a_cluster_makes_binds_grows_and_deletes_them_with_the_rights_of_its_controllers(double, tmp_path, monkeypatch):
+    azure = pytest.importorskip("hyperkube_cloud.azure").Azure
+    monkeypatch.setattr(azure, "ways", lambda _self, _config: (double, microsoft.metadata()))
+    config = tmp_path / "azure.json"
+    config.write_text(json.dumps({"subscriptionId": "sub", "resourceGroup": "shop", "location": "westeurope"}))
+    flags = {
+        "cloud-provider": "external", "external-cloud-volume-plugin": "azure", "cloud-config": str(config),
+        "use-service-account-credentials": True,
+    }  # fmt: skip
+    storage_class = {
+        "metadata": {"name": "files"},
+        "provisioner": "kubernetes.io/azure-file",
+        "allowVolumeExpansion": True,
+    }
+    claim = {"metadata": {"name": "books"}, "spec": CLAIM["spec"]}
+    with ControlPlane(controller_manager=flags, scheduler=None) as cluster:
+        client = cluster.client
+        client.create(STORAGE_CLASSES, {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", **storage_class})
+        client.create(
+            PERSISTENT_VOLUME_CLAIMS, {"apiVersion": "v1", "kind": "PersistentVolumeClaim", **claim}, "default"
+        )
+
+        def held():
+            return client.get(PERSISTENT_VOLUME_CLAIMS, "books", "default")
+
+        eventually(lambda: held()["status"]["phase"] == "Bound", 30)
+        volume = client.get(PERSISTENT_VOLUMES, held()["spec"]["volumeName"])
+        assert client.get(SECRETS, volume["spec"]["azureFile"]["secretName"], "default")["type"] == "Opaque"
+
+        more = {"spec": {"resources": {"requests": {"storage": "5Gi"}}}}
+        client.patch(PERSISTENT_VOLUME_CLAIMS, "books", more, "default")
+        eventually(lambda: held()["status"]["capacity"] == {"storage": "5Gi"}, 30)
+        assert [each["properties"]["shareQuota"] for each in double.shares.values()] == [5]
+
+        client.delete(PERSISTENT_VOLUME_CLAIMS, "books", "default")
+        eventually(lambda: client.list(PERSISTENT_VOLUMES).items == [], 30)
+        assert double.shares == {}
+        assert storage.KEY not in json.dumps(client.list(EVENTS).items)

@@ -8,15 +8,21 @@ from pathlib import Path
 
 import pytest
 
-_spec = importlib.util.spec_from_file_location("azure_microsoft", Path(__file__).with_name("microsoft.py"))
-microsoft = importlib.util.module_from_spec(_spec)
-sys.modules["azure_microsoft"] = microsoft
-_spec.loader.exec_module(microsoft)
+
+def _loaded(name, file):
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(file))
+    sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(sys.modules[name])
+    return sys.modules[name]
+
+
+microsoft = _loaded("azure_microsoft", "microsoft.py")
+storage = _loaded("azure_microsoft_storage", "microsoft_storage.py")
 
 
 @pytest.fixture
 def double():
-    return microsoft.Microsoft()
+    return storage.MicrosoftStorage()
 
 
 @pytest.fixture

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
 from hyperkube_cloud.azure.file_shares import GIB, share_name, share_options
@@ -15,18 +13,8 @@ from hyperkube_testing.rest_cloud import RUBBISH, answer
 from hyperkube.hookspecs.cloud import CloudFailed, CloudUnavailable, DiskRequest, FileShareNotFound
 from hyperkube.machinery.errors import HyperkubeError
 
-microsoft = sys.modules["azure_microsoft"]  # as conftest has loaded it
-_spec = importlib.util.spec_from_file_location(
-    "azure_microsoft_storage", Path(__file__).with_name("microsoft_storage.py")
-)
-storage = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(storage)
+microsoft, storage = sys.modules["azure_microsoft"], sys.modules["azure_microsoft_storage"]  # as conftest loaded them
 KEY = storage.KEY
-
-
-@pytest.fixture
-def double():
-    return storage.MicrosoftStorage()
 
 
 @pytest.fixture

@@ -16,6 +16,8 @@ from hyperkube.hookspecs.cloud import (
     DiskNotFound,
     DiskRequest,
     Disks,
+    FileShareNotFound,
+    FileShares,
     InstanceNotFound,
     Instances,
     LoadBalancers,
@@ -99,6 +101,10 @@ class CloudContract:
     def disks(self, built: Plugin) -> Disks:
         """Return the capability, or skip the test."""
         return _needed(self.cloud(built).disks, "disks")
+
+    def file_shares(self, built: Plugin) -> FileShares:
+        """Return the capability, or skip the test."""
+        return _needed(self.cloud(built).file_shares, "shares of files")
 
     def snapshots(self, disks: Disks) -> SnapshotsDisks:
         """Return the disks if snapshots can be taken of them, or skip the test."""
@@ -291,6 +297,28 @@ class CloudContract:
         with raises(DiskNotFound):
             disks.resize(self.missing_disk(), GIB)
         disks.detach(self.missing_disk(), NodeName("n1"))
+
+    def test_a_share_is_made_once_for_its_name_and_grows_and_does_not_shrink(self, built: Plugin) -> None:
+        shares = self.file_shares(built)
+
+        made = shares.create(self.request())
+
+        assert shares.create(self.request()) == made
+        assert shares.create(self.request("pvc-2")).id != made.id
+        assert made.size >= GIB
+        assert shares.resize(made.id, 2 * GIB) >= 2 * GIB
+        assert shares.resize(made.id, GIB) >= 2 * GIB
+
+    def test_a_share_is_deleted_repeatedly_and_shows_nobody_how_it_is_mounted(self, built: Plugin) -> None:
+        shares = self.file_shares(built)
+        made = shares.create(self.request())
+
+        shares.delete(made.id)
+        shares.delete(made.id)
+
+        assert not any(value in repr(made) for value in made.credentials.values() if value not in made.id)
+        with raises(FileShareNotFound):
+            shares.resize(made.id, GIB)
 
     def test_a_snapshot_is_taken_once_for_its_name_and_becomes_a_disk(self, built: Plugin) -> None:
         disks = self.disks(built)
