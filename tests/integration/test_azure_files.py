@@ -18,10 +18,11 @@ from hyperkube_controller.csi_resizer import CsiResizer
 from hyperkube_csi.azure_file import AzureFile
 from hyperkube_lib.csi_translation import translated_volume
 from hyperkube_lib.volume_mount import FakePrograms, Mounter
-from hyperkube_testing.cloud_faults import Fault
+from hyperkube_testing.cloud_faults import Fault, Killed
 from hyperkube_testing.cluster.cluster import ControlPlane
 
 from hyperkube.kinds.resources import EVENTS, PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, SECRETS, STORAGE_CLASSES
+from hyperkube.machinery.errors import ServiceUnavailable
 from hyperkube.testing.controller_rig import ControllerRig
 from hyperkube.testing.waiting import eventually
 
@@ -183,6 +184,24 @@ def test_whatever_happens_at_a_call_a_claim_has_one_share(double, tmp_path, faul
         assert [len(each) for each in (double.accounts, double.shares, world.client.objects(SECRETS))] == [1, 1, 1]
         assert storage.KEY not in world.told()
     assert at == 3
+
+
+@pytest.mark.parametrize("resource", ["secrets", "persistentvolumes"])
+@pytest.mark.parametrize("is_killed", [False, True], ids=["refused", "killed"])
+def test_whatever_happens_after_a_share_was_made_its_claim_gets_that_one(double, tmp_path, resource, is_killed):
+    world = World(double, tmp_path)
+    world.client.fail_next("create", resource, Killed() if is_killed else ServiceUnavailable("not now"))
+    with suppress(Killed):
+        world.settle()
+    before = set(double.shares)
+    assert len(before) == 1
+    if is_killed:
+        world = World(double, tmp_path, earlier=world)
+    world.go_on()
+
+    assert world.volume()["spec"]["azureFile"]["shareName"] == "pvc-u"
+    assert set(double.shares) == before
+    assert len(world.client.objects(SECRETS)) == 1
 
 
 def test_a_claim_of_another_protocol_is_told_so(double, tmp_path):

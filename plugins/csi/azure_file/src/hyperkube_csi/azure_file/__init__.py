@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from hyperkube_csi.azure_file.services import AzureFileServices
 
 __all__ = ["AzureFile", "CloudSettings"]
-DRIVER = "file.csi.azure.com"
 _CLOUD = "azure"
 
 
@@ -47,7 +46,7 @@ class CloudSettings(Record):
 class AzureFile(CsiDriver):
     """The driver; its services answer the calls."""
 
-    driver_name = DRIVER
+    driver_name = "file.csi.azure.com"
     extra_create_metadata = True
 
     @cached_property
@@ -55,7 +54,8 @@ class AzureFile(CsiDriver):
         """The services; only of a driver that is configured."""
         from hyperkube_csi.azure_file.services import AzureFileServices
 
-        return AzureFileServices(self.context, _CLOUD, self.settings(CloudSettings).hostname_override)
+        settings = self.settings(CloudSettings)
+        return AzureFileServices(self.context, self.driver_name, _CLOUD, settings.hostname_override)
 
     def is_configured(self) -> bool:
         """Tell whether there is a cloud with shares; a node needs no credentials of it.

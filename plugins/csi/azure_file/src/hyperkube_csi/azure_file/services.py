@@ -5,7 +5,6 @@ from __future__ import annotations
 import socket
 import threading
 
-from hyperkube_csi.azure_file import DRIVER
 from hyperkube_csi.azure_file.controller_service import ControllerService
 from hyperkube_csi.azure_file.node_service import NodeService
 from hyperkube_lib.cloud_provider import CloudProvider
@@ -18,14 +17,14 @@ from hyperkube.machinery.errors import UsageError
 class AzureFileServices(ControllerService, NodeService):
     """Both services; see `CsiDriver`."""
 
-    driver_name = DRIVER
     expansion = "ONLINE"
     controller_capabilities = ("CREATE_DELETE_VOLUME", "EXPAND_VOLUME")
     node_capabilities = ("STAGE_UNSTAGE_VOLUME", "GET_VOLUME_STATS", "VOLUME_MOUNT_GROUP")
 
-    def __init__(self, context: PluginContext, cloud: str, node_name: str | None) -> None:
+    def __init__(self, context: PluginContext, driver_name: str, cloud: str, node_name: str | None) -> None:
         """Talk to no cloud yet; `node_name` is a kubelet's, empty for the machine's, and None without one."""
         super().__init__(context)
+        self.driver_name = driver_name
         self._name, self._node_name = cloud, node_name
         self._provider = CloudProvider(context)
         self._lock = threading.Lock()
