@@ -1,4 +1,4 @@
-"""Of two things of one name one is left, whoever made them."""
+"""Of two things of one name one is left."""
 
 import pytest
 from hyperkube_cloud.openstack.names import NamedThings

@@ -1,7 +1,7 @@
 """One thing for a name, of things whose names Cinder does not hold to be unique.
 
-Two controller managers in turn may both find nothing of a name, and both make it. Then the oldest counts, and whoever
-made a younger one looks again and deletes it; one that its maker did not live to delete goes when the name is next
+Two controller managers in turn may both find nothing of a name, and both make it. Then the oldest counts, and the maker
+of a younger one looks again and deletes it; one that its maker did not live to delete goes when the name is next
 asked for. Cinder tells the time of creation in whole seconds: of two of the same second each maker gives the other a
 moment to leave, and leaves itself where that one stays, as its maker may have seen it alone.
 """

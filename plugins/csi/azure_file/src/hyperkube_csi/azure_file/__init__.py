@@ -13,34 +13,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from hyperkube_lib.csi import CsiDriver
-
-from hyperkube.machinery.record import Record
+from hyperkube_lib.csi.cloud_settings import CloudSettings
 
 if TYPE_CHECKING:
     from hyperkube_csi.azure_file.services import AzureFileServices
 
-__all__ = ["AzureFile", "CloudSettings"]
+__all__ = ["AzureFile"]
 _CLOUD = "azure"
-
-
-class CloudSettings(Record):
-    """Settings of the driver.
-
-    Attributes:
-        cloud_provider: the cloud that the cluster is in.
-        external_cloud_volume_plugin: the one whose shares are volumes all the same where that is ``external``.
-        hostname_override: the node's name, empty for the machine's. Only kubelets have it, and None is left to
-            controllers, which talk to the cloud.
-    """
-
-    cloud_provider: str = ""
-    external_cloud_volume_plugin: str = ""
-    hostname_override: str | None = None
-
-    def is_azure(self) -> bool:
-        """Tell whether the cluster is in Azure."""
-        external = self.cloud_provider == "external"
-        return (self.external_cloud_volume_plugin if external else self.cloud_provider) == _CLOUD
 
 
 class AzureFile(CsiDriver):
@@ -64,7 +43,8 @@ class AzureFile(CsiDriver):
             PluginNotFound: the provider is not installed.
         """
         settings = self.settings(CloudSettings)
-        return settings.is_azure() and (settings.hostname_override is not None or self.in_azure.has_shares())
+        in_azure = settings.cloud() == _CLOUD
+        return in_azure and (settings.hostname_override is not None or self.in_azure.has_shares())
 
     def call(self, service: str, method: str, request: Mapping[str, Any]) -> dict[str, Any]:
         """Call a method of one of the services."""

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from hyperkube_lib.csi import CsiDriver, refused
+from hyperkube_lib.csi.calls import volume_id_of
 from hyperkube_lib.csi.cloud_refusals import as_csi
 
 from hyperkube.hookspecs.cloud import DiskRequest, FileShares
@@ -91,7 +92,7 @@ class ControllerService(CsiDriver):
     def delete_volume(self, request: Request) -> Answer:
         """Delete a share; account and Secret stay, which others may use."""
         with as_csi():
-            self.shares().delete(_id(request))
+            self.shares().delete(volume_id_of(request))
         return {}
 
     def validate_volume_capabilities(self, request: Request) -> Answer:
@@ -105,7 +106,7 @@ class ControllerService(CsiDriver):
         """Give a share more room; nodes see it at once."""
         least = int((request.get("capacity_range") or {}).get("required_bytes") or 0)
         with as_csi():
-            size = self.shares().resize(_id(request), least)
+            size = self.shares().resize(volume_id_of(request), least)
         return {"capacity_bytes": size, "node_expansion_required": False}
 
 
@@ -123,10 +124,3 @@ def _with_account(parameters: dict[str, str]) -> dict[str, str]:
         wanted = secret_name(account or "NAME")
         raise refused("INVALID_ARGUMENT", f"secretName {secret!r} has to be {wanted!r}, by which volumes are deleted")
     return {**parameters, "storageaccount": found[1]}
-
-
-def _id(request: Request) -> str:
-    found = str(request.get("volume_id") or "")
-    if not found:
-        raise refused("INVALID_ARGUMENT", "which volume is meant is not said")
-    return found

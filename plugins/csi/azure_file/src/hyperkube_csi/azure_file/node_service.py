@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from hyperkube_lib.csi import CsiDriver, refused
-from hyperkube_lib.csi.usage import volume_usage
+from hyperkube_lib.csi import refused
+from hyperkube_lib.csi.staged_volumes import StagedVolumes
 from hyperkube_lib.volume_mount import Mounter, secret_file
 
 Answer = dict[str, Any]
@@ -41,8 +41,8 @@ def mount_options(flags: Sequence[str], group: str, *, read_only: bool) -> list[
     return [*found, *(["mfsymlinks"] if "mfsymlinks" not in chosen else []), *(["ro"] if read_only else [])]
 
 
-class NodeService(CsiDriver):
-    """What a node does; see `CsiDriver`. Steps that are done already are not done again."""
+class NodeService(StagedVolumes):
+    """What a node does; see `CsiDriver`."""
 
     mounter = Mounter()
 
@@ -71,35 +71,14 @@ class NodeService(CsiDriver):
             self.mounter.mount(source, staging, "cifs", options, [f"credentials={file}"])
         return {}
 
-    def node_unstage_volume(self, request: Request) -> Answer:
-        """Unmount; the folder is the kubelet's."""
-        staging = str(request["staging_target_path"])
-        while self.mounter.is_mount_point(staging):
-            self.mounter.unmount(staging)
-        return {}
-
     def node_publish_volume(self, request: Request) -> Answer:
         """Show a staged share at a place of one pod."""
-        target, staging = Path(request["target_path"]), str(request.get("staging_target_path") or "")
+        staging = str(request.get("staging_target_path") or "")
         if not (staging and self.mounter.is_mount_point(staging)):
             raise refused("NOT_FOUND", f"volume {request['volume_id']} is not staged on this node")
-        if self.mounter.is_mount_point(str(target)):
-            return {}
-        target.mkdir(parents=True, exist_ok=True)
-        self.mounter.mount(staging, str(target), options=["bind", *(["ro"] if request.get("readonly") else [])])
+        if not self.mounter.is_mount_point(str(request["target_path"])):
+            self.bind(staging, request)
         return {}
-
-    def node_unpublish_volume(self, request: Request) -> Answer:
-        """Take it away again."""
-        self.mounter.clean_up(str(request["target_path"]))
-        return {}
-
-    def node_get_volume_stats(self, request: Request) -> Answer:
-        """Tell how full a share is."""
-        path = Path(str(request.get("volume_path") or ""))
-        if not path.exists():
-            raise refused("NOT_FOUND", f"volume path {path} does not exist")
-        return {"usage": volume_usage(path)}
 
 
 def _server(request: Request) -> tuple[str, str]:

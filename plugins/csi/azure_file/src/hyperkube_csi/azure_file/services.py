@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import socket
-import threading
 
 from hyperkube_csi.azure_file.controller_service import ControllerService
 from hyperkube_csi.azure_file.node_service import NodeService
-from hyperkube_lib.cloud_provider import CloudProvider
+from hyperkube_lib.cloud_provider.late import LateCloud
 
 from hyperkube.hookspecs.base import PluginContext
-from hyperkube.hookspecs.cloud import Cloud, FileShares
+from hyperkube.hookspecs.cloud import FileShares
 from hyperkube.machinery.errors import UsageError
 
 
@@ -26,9 +25,7 @@ class AzureFileServices(ControllerService, NodeService):
         super().__init__(context)
         self.driver_name = driver_name
         self._name, self._node_name = cloud, node_name
-        self._provider = CloudProvider(context)
-        self._lock = threading.Lock()
-        self._cloud: Cloud | None = None
+        self._cloud = LateCloud(context, cloud, "--cloud-provider")
 
     def has_shares(self) -> bool:
         """Tell whether the provider has shares.
@@ -36,7 +33,7 @@ class AzureFileServices(ControllerService, NodeService):
         Raises:
             PluginNotFound: it is not installed.
         """
-        return self._built().file_shares is not None
+        return self._cloud.built().file_shares is not None
 
     def shares(self) -> FileShares:
         """Return the cloud's shares.
@@ -44,7 +41,7 @@ class AzureFileServices(ControllerService, NodeService):
         Raises:
             UsageError: it has none.
         """
-        found = self._built().file_shares
+        found = self._cloud.built().file_shares
         if found is None:
             raise UsageError(f"cloud provider {self._name!r} has no shares of files")
         return found
@@ -53,14 +50,6 @@ class AzureFileServices(ControllerService, NodeService):
         """Return the name of the node that this is."""
         return self._node_name or socket.gethostname().lower()
 
-    def _built(self) -> Cloud:
-        with self._lock:
-            if self._cloud is None:
-                self._cloud = self._provider.build(self._name)
-            if self._cloud is None:
-                raise UsageError(f"{self._name!r} is no cloud provider")
-            return self._cloud
-
     def close(self) -> None:
         """Close the cloud provider."""
-        self._provider.close()
+        self._cloud.close()

@@ -13,38 +13,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from hyperkube_lib.csi import CsiDriver
-
-from hyperkube.machinery.record import Record
+from hyperkube_lib.csi.cloud_settings import CloudSettings
 
 if TYPE_CHECKING:
     from hyperkube_csi.cloud_disks.services import CloudServices
 
-__all__ = ["CloudDisks", "CloudSettings"]
+__all__ = ["CloudDisks"]
 _NONE = frozenset({"", "auto-detect"})
-
-
-class CloudSettings(Record):
-    """Settings of the driver.
-
-    Attributes:
-        cloud_provider: the cloud that the cluster is in.
-        external_cloud_volume_plugin: the one whose disks are volumes all the same where that is ``external``.
-        hostname_override: the node's name, empty for the machine's. Only kubelets have it, and None is left to
-            controllers, which talk to the cloud.
-    """
-
-    cloud_provider: str = ""
-    external_cloud_volume_plugin: str = ""
-    hostname_override: str | None = None
-
-    def cloud(self) -> str:
-        """Return the provider whose disks are volumes; empty for none.
-
-        Source: kubernetes 1.30 ``cmd/kube-controller-manager/app/cloudproviders.go`` (createCloudProvider).
-        """
-        if self.cloud_provider == "external":
-            return self.external_cloud_volume_plugin
-        return self.cloud_provider
 
 
 class CloudDisks(CsiDriver):

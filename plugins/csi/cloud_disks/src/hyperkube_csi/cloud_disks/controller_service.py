@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from hyperkube_csi.cloud_disks.names import Names, node_name_of
 from hyperkube_lib.csi import CsiDriver, CsiFailed, refused
+from hyperkube_lib.csi.calls import volume_id_of
 from hyperkube_lib.csi.cloud_refusals import as_csi
 
 from hyperkube.hookspecs.cloud import Disk, DiskRequest, Disks, DiskSnapshot, SnapshotsDisks
@@ -103,12 +104,12 @@ class ControllerService(CsiDriver):
     def delete_volume(self, request: Request) -> Answer:
         """Delete a disk that no node has."""
         with as_csi("FAILED_PRECONDITION"):
-            self.disks().delete(_id(request))
+            self.disks().delete(volume_id_of(request))
         return {}
 
     def controller_publish_volume(self, request: Request) -> Answer:
         """Attach a disk to a node, and tell where the node finds it."""
-        disk, node_id = _id(request), str(request.get("node_id") or "")
+        disk, node_id = volume_id_of(request), str(request.get("node_id") or "")
         reads = bool(request.get("readonly")) or _mode(request.get("volume_capability") or {}) == _READ_ONLY
         with as_csi():
             device = self.disks().attach(disk, self._node(node_name_of(node_id)), read_only=reads)
@@ -116,7 +117,7 @@ class ControllerService(CsiDriver):
 
     def controller_unpublish_volume(self, request: Request) -> Answer:
         """Detach a disk from a node; done once the cloud says so."""
-        disk, node = _id(request), NodeName(node_name_of(str(request.get("node_id") or "")))
+        disk, node = volume_id_of(request), NodeName(node_name_of(str(request.get("node_id") or "")))
         if not node:
             raise refused("INVALID_ARGUMENT", "from which node a volume is to be detached is not said")
         with as_csi():
@@ -145,7 +146,7 @@ class ControllerService(CsiDriver):
         """Make a disk larger; the node lets its file system follow."""
         least = int((request.get("capacity_range") or {}).get("required_bytes") or 0)
         with as_csi():
-            size = self.disks().resize(_id(request), least)
+            size = self.disks().resize(volume_id_of(request), least)
         is_block = "block" in (request.get("volume_capability") or {})
         return {"capacity_bytes": size, "node_expansion_required": not is_block}
 
@@ -187,13 +188,6 @@ class ControllerService(CsiDriver):
         if not isinstance(disks, SnapshotsDisks):
             raise refused("UNIMPLEMENTED", f"cloud provider {self.names.cloud} takes no snapshots")
         return disks
-
-
-def _id(request: Request) -> str:
-    found = str(request.get("volume_id") or "")
-    if not found:
-        raise refused("INVALID_ARGUMENT", "which volume is meant is not said")
-    return found
 
 
 def _mode(capability: Request) -> str:

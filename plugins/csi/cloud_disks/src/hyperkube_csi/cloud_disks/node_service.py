@@ -13,8 +13,8 @@ from hyperkube_csi.cloud_disks.controller_service import DEVICE
 from hyperkube_csi.cloud_disks.devices import candidates, present
 from hyperkube_csi.cloud_disks.names import Names
 from hyperkube_lib.cloud_provider.nodes import ZONE, provider_id_of
-from hyperkube_lib.csi import CsiDriver, refused
-from hyperkube_lib.csi.usage import volume_usage
+from hyperkube_lib.csi import refused
+from hyperkube_lib.csi.staged_volumes import StagedVolumes
 from hyperkube_lib.volume_mount import Mounter, disk_format, format_and_mount, grow_file_system, mount_table
 
 from hyperkube.kinds.resources import NODES
@@ -28,8 +28,8 @@ DEVICE_SECONDS: Final = 10.0
 LOOK_SECONDS: Final = 0.5
 
 
-class NodeService(CsiDriver):
-    """What a node does; see `CsiDriver`. Steps that are done already are not done again."""
+class NodeService(StagedVolumes):
+    """What a node does; see `CsiDriver`."""
 
     names: Names
     mounter = Mounter()
@@ -81,33 +81,14 @@ class NodeService(CsiDriver):
         if present and not reads:
             grow_file_system(self.mounter.programs, device, staging)
 
-    def node_unstage_volume(self, request: Request) -> Answer:
-        """Unmount; the folder is the kubelet's."""
-        staging = str(request["staging_target_path"])
-        while self.mounter.is_mount_point(staging):
-            self.mounter.unmount(staging)
-        return {}
-
     def node_publish_volume(self, request: Request) -> Answer:
         """Show a staged disk, or its device, at a place of one pod."""
-        target, staging = Path(request["target_path"]), str(request.get("staging_target_path") or "")
+        staging = str(request.get("staging_target_path") or "")
         is_block = "block" in (request.get("volume_capability") or {})
         if not is_block and not (staging and self.mounter.is_mount_point(staging)):
             raise refused("NOT_FOUND", f"volume {request['volume_id']} is not staged on this node")
-        if self.mounter.is_mount_point(str(target)):
-            return {}
-        source = self._device(request) if is_block else staging
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if is_block:
-            target.touch()
-        else:
-            target.mkdir(exist_ok=True)
-        self.mounter.mount(source, str(target), options=["bind", *(["ro"] if request.get("readonly") else [])])
-        return {}
-
-    def node_unpublish_volume(self, request: Request) -> Answer:
-        """Take it away again."""
-        self.mounter.clean_up(str(request["target_path"]))
+        if not self.mounter.is_mount_point(str(request["target_path"])):
+            self.bind(self._device(request) if is_block else staging, request, is_block=is_block)
         return {}
 
     def node_expand_volume(self, request: Request) -> Answer:
@@ -119,13 +100,6 @@ class NodeService(CsiDriver):
                 raise refused("NOT_FOUND", f"nothing is mounted at {place}")
             grow_file_system(self.mounter.programs, device, place)
         return {}
-
-    def node_get_volume_stats(self, request: Request) -> Answer:
-        """Tell how full a volume is."""
-        path = Path(str(request.get("volume_path") or ""))
-        if not path.exists():
-            raise refused("NOT_FOUND", f"volume path {path} does not exist")
-        return {"usage": volume_usage(path)}
 
     def _device(self, request: Request) -> str:
         """Return the device of a disk; waits a while for it.

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import socket
-import threading
 
 from hyperkube_csi.cloud_disks.controller_service import ControllerService
 from hyperkube_csi.cloud_disks.names import is_known, names_of
 from hyperkube_csi.cloud_disks.node_service import NodeService
-from hyperkube_lib.cloud_provider import CloudProvider
+from hyperkube_lib.cloud_provider.late import LateCloud
 
 from hyperkube.hookspecs.base import PluginContext
-from hyperkube.hookspecs.cloud import Cloud, Disks
+from hyperkube.hookspecs.cloud import Disks
 from hyperkube.machinery.errors import UsageError
 
 
@@ -31,9 +30,7 @@ class CloudServices(ControllerService, NodeService):
         self._node_name = node_name
         self.names = names_of(cloud)
         self.driver_name = self.names.driver
-        self._provider = CloudProvider(context)
-        self._lock = threading.Lock()
-        self._cloud: Cloud | None = None
+        self._cloud = LateCloud(context, self.names.cloud, "--external-cloud-volume-plugin")
 
     def is_configured(self) -> bool:
         """Tell whether there is a cloud with disks.
@@ -43,7 +40,7 @@ class CloudServices(ControllerService, NodeService):
         """
         if self._node_name is not None and is_known(self.names.cloud):
             return True  # a node needs no credentials of the cloud
-        return self._built().disks is not None
+        return self._cloud.built().disks is not None
 
     def disks(self) -> Disks:
         """Return the cloud's disks.
@@ -51,7 +48,7 @@ class CloudServices(ControllerService, NodeService):
         Raises:
             UsageError: it has none.
         """
-        found = self._built().disks
+        found = self._cloud.built().disks
         if found is None:
             raise UsageError(f"cloud provider {self.names.cloud!r} has no disks")
         return found
@@ -60,14 +57,6 @@ class CloudServices(ControllerService, NodeService):
         """Return the name of the node that this is."""
         return self._node_name or socket.gethostname().lower()
 
-    def _built(self) -> Cloud:
-        with self._lock:
-            if self._cloud is None:
-                self._cloud = self._provider.build(self.names.cloud)
-            if self._cloud is None:
-                raise UsageError(f"--external-cloud-volume-plugin: {self.names.cloud!r} is no cloud provider")
-            return self._cloud
-
     def close(self) -> None:
         """Close the cloud provider."""
-        self._provider.close()
+        self._cloud.close()

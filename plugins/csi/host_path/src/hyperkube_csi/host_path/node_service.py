@@ -8,7 +8,8 @@ from typing import Any
 
 from hyperkube_csi.host_path.copies import copy_options, grows_when_mounted, prepare_copy
 from hyperkube_csi.host_path.storage import FOLDER, Record, Storage
-from hyperkube_lib.csi import CsiDriver, refused
+from hyperkube_lib.csi import refused
+from hyperkube_lib.csi.staged_volumes import StagedVolumes
 from hyperkube_lib.volume_mount import (
     Mounter,
     attach_loop,
@@ -24,8 +25,8 @@ Request = Mapping[str, Any]
 _SINGLE_WRITER = "SINGLE_NODE_SINGLE_WRITER"
 
 
-class NodeService(CsiDriver):
-    """What a node does; see `CsiDriver`. Steps that are done already are not done again."""
+class NodeService(StagedVolumes):
+    """What a node does; see `CsiDriver`."""
 
     mounter = Mounter()
 
@@ -71,9 +72,7 @@ class NodeService(CsiDriver):
 
     def node_unstage_volume(self, request: Request) -> Answer:
         """Unmount, and give the loop device back; the folder is the kubelet's."""
-        staging = str(request["staging_target_path"])
-        while self.mounter.is_mount_point(staging):
-            self.mounter.unmount(staging)
+        super().node_unstage_volume(request)
         data = self.storage().volumes.data(str(request["volume_id"]))
         if device := loop_of(str(data)):
             detach_loop(self.mounter.programs, device)
@@ -92,12 +91,7 @@ class NodeService(CsiDriver):
             return {}
         if (capability.get("access_mode") or {}).get("mode") == _SINGLE_WRITER and not is_block:
             self._keep_alone(name, str(target))
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if is_block:
-            target.touch()
-        else:
-            target.mkdir(exist_ok=True)
-        self.mounter.mount(source, str(target), options=["bind", *(["ro"] if request.get("readonly") else [])])
+        self.bind(source, request, is_block=is_block)
         return {}
 
     def _keep_alone(self, name: str, target: str) -> None:
@@ -112,11 +106,6 @@ class NodeService(CsiDriver):
             if before not in {"", target} and self.mounter.is_mount_point(before):
                 raise refused("FAILED_PRECONDITION", f"volume {name} is in use by another pod, at {before}")
             self.storage().volumes.change(name, {**found, "target": target})
-
-    def node_unpublish_volume(self, request: Request) -> Answer:
-        """Take it away again."""
-        self.mounter.clean_up(str(request["target_path"]))
-        return {}
 
     def node_expand_volume(self, request: Request) -> Answer:
         """Let loop device and file system take all of an image that has grown."""
@@ -134,15 +123,9 @@ class NodeService(CsiDriver):
 
     def node_get_volume_stats(self, request: Request) -> Answer:
         """Tell how full a volume is."""
-        from hyperkube_lib.csi.usage import volume_usage
-
-        path = Path(str(request.get("volume_path", "")))
         found = self._known(str(request.get("volume_id", "")))
-        if not path.exists():
-            raise refused("NOT_FOUND", f"volume path {path} does not exist")
-        if not path.is_dir():
-            return {"usage": [{"unit": "BYTES", "total": found["size"]}]}
-        return {"usage": volume_usage(path)}
+        told = super().node_get_volume_stats(request)
+        return told if told["usage"] else {"usage": [{"unit": "BYTES", "total": found["size"]}]}
 
     def _device(self, name: str) -> str:
         return loop_of(str(self.storage().volumes.data(name)))

@@ -41,6 +41,18 @@ def refused(code: str, details: str) -> CsiFailed:
     return CsiFailed(code, f"rpc error: code = {code.title().replace('_', '')} desc = {details}")
 
 
+def volume_id_of(request: Mapping[str, Any]) -> str:
+    """Return the id of the volume that a call is about.
+
+    Raises:
+        CsiFailed: it names none.
+    """
+    found = str(request.get("volume_id") or "")
+    if not found:
+        raise refused("INVALID_ARGUMENT", "which volume is meant is not said")
+    return found
+
+
 class CsiCalls(Protocol):
     """A driver that can be called."""
 
