@@ -95,7 +95,8 @@ class SystemClock:
             if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(target=self._run, name="clock", daemon=True)
                 self._thread.start()
-            self._condition.notify()
+            if self._calls[0][2] is entry:  # else the thread wakes early enough
+                self._condition.notify()
         return entry
 
     def close(self) -> None:
@@ -115,12 +116,11 @@ class SystemClock:
                     self._condition.wait()
                 if self._closed:
                     return
-                due, _, entry = self._calls[0]
-                remaining = due - time.monotonic()
+                remaining = self._calls[0][0] - time.monotonic()
                 if remaining > 0:
                     self._condition.wait(min(remaining, threading.TIMEOUT_MAX))
                     continue
-                heapq.heappop(self._calls)
+                entry = heapq.heappop(self._calls)[2]
             try:
                 entry.run()
             except Exception:  # one call must not take the time of all others along
