@@ -62,13 +62,13 @@ class Connection(ClosingReader):
         peer = transport.get_extra_info("peername")
         if isinstance(peer, tuple):
             self._peer = (str(peer[0]), int(peer[1]))
-        self.service.connections.add(self)
+        self.service.join(self)
         if self.service.draining:
             transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The client is gone, or we have closed."""
-        self.service.connections.discard(self)
+        self.service.leave(self)
         self._transport = None
         self._pieces = None
         self._parser = None
@@ -97,6 +97,7 @@ class Connection(ClosingReader):
         """The client reads more slowly than we write."""
         self.writable = False
         self._stall = (0, self.service.now)
+        self.service.watched.add(self)
 
     def resume_writing(self) -> None:
         """The client has caught up."""
@@ -120,6 +121,8 @@ class Connection(ClosingReader):
         self._read(data, at_rest=self._current is None and not self._waiting)
         self._flush()
         self._out = None
+        if self._head_bytes or self._incoming is not None:
+            self.service.watched.add(self)
 
     def _invite(self) -> None:
         if not self._waiting and self._current is None:
@@ -277,8 +280,8 @@ class Connection(ClosingReader):
         if not incoming.keep_alive:
             self._hang_up()
 
-    def tick(self, now: float) -> None:
-        """Enforce the timeouts."""
+    def tick(self, now: float) -> bool:
+        """Enforce the timeouts; tell whether the next second matters."""
         limits, current = self.service.limits, self._current
         if not self.writable and self._transport is not None:
             size, since = self._stall
@@ -295,6 +298,7 @@ class Connection(ClosingReader):
                 self._close()
         elif now - self._since > (limits.head_timeout if self._head_bytes else limits.idle_timeout):
             self._close()
+        return not self.writable or self._incoming is not None or self._head_bytes > 0 or self.occupation is BUSY
 
     def _limit(self, current: Incoming, budget: RequestBudget, now: float) -> None:
         """Answer in place of a request whose time is up, and have its work stopped."""
@@ -338,7 +342,7 @@ class Connection(ClosingReader):
         if transport is None:
             raise ConnectionError("the client has gone away")
         self._resume_reading()
-        self.service.connections.discard(self)
+        self.service.leave(self)
         self._transport = self._parser = self._current = self._body_source = None
         self._deaf = True
         transport.set_protocol(successor)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import os
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import islice
 from typing import Protocol
 
 from hyperkube_lib.serving.exchange import (
@@ -41,6 +42,10 @@ _MOST_CONTEXTS = 64
 _PRECISE, _LATE = 5.0, 0.002
 """Deadlines nearer than so many seconds do not wait for the second's tick; a timer may be that much early."""
 READ_ONLY = frozenset(("GET", "HEAD", "OPTIONS"))
+SWEEP_SECONDS = 15
+"""Within so many seconds each connection is looked at, also one that rests or carries a stream."""
+_FEW = 64
+"""So many connections may be looked at every second."""
 
 
 @dataclass(slots=True, eq=False)
@@ -83,8 +88,8 @@ class Connected(Protocol):
     def deliver(self, incoming: Incoming, answer: Answer) -> None:
         """Send the answer to a request of this connection."""
 
-    def tick(self, now: float) -> None:
-        """A second or so has passed: enforce timeouts."""
+    def tick(self, now: float) -> bool:
+        """Enforce the timeouts; tell whether to be called again in a second, and not only with `SWEEP_SECONDS`."""
 
     def drain(self) -> None:
         """The server is closing: finish what is under way and close."""
@@ -109,6 +114,10 @@ class Service:
             self._turns, self._takes_turns = handler.turns, handler.takes_turns
         self.heads = KnownHeads()
         self.connections: set[Connected] = set()
+        self.watched: set[Connected] = set()
+        """Those that are to be looked at in the next second: with a request under way, or a client that is behind."""
+        self._sweeping: Iterator[Connected] = iter(())
+        self._share = 0
         self.draining = False
         self.refuse: Refuse | None = None
         self.now = 0.0
@@ -118,13 +127,36 @@ class Service:
         self._contexts: dict[tuple[str, tuple[tuple[str, int], ...]], ssl.SSLContext] = {}
 
     def tick(self) -> None:
-        """Move the coarse time on and let each connection look at its timeouts."""
+        """Move the coarse time on and let connections look at their timeouts: all of them would take too long."""
         self.now = self.loop.asyncio.time()
         self.workers.relieve()
         if self._turns is not None:
             self._turns.relieve(partial(self.workers.submit, begun=True))
-        for connection in list(self.connections):
-            connection.tick(self.now)
+        for connection in list(self.watched):
+            if not connection.tick(self.now):
+                self.watched.discard(connection)
+        self._sweep()
+
+    def _sweep(self) -> None:
+        """Look at a share of all connections, so that each has its turn."""
+        swept = list(islice(self._sweeping, self._share))
+        if not swept:
+            everyone = list(self.connections)
+            self._sweeping, self._share = iter(everyone), max(_FEW, len(everyone) // SWEEP_SECONDS + 1)
+            swept = list(islice(self._sweeping, self._share))
+        for connection in swept:
+            if connection in self.connections and connection.tick(self.now):
+                self.watched.add(connection)
+
+    def join(self, connection: Connected) -> None:
+        """Count a connection in."""
+        self.connections.add(connection)
+        self.watched.add(connection)
+
+    def leave(self, connection: Connected) -> None:
+        """Forget a connection; harmless when it is not there."""
+        self.connections.discard(connection)
+        self.watched.discard(connection)
 
     def busy(self) -> bool:
         """Tell whether requests are under way, streams left out."""
@@ -132,6 +164,7 @@ class Service:
 
     def submit(self, connection: Connected, incoming: Incoming) -> None:
         """Have the handler answer on a thread, or refuse for want of room."""
+        self.watched.add(connection)
         refused = self._count(incoming)
         if refused is None and not self._begin(partial(self._work, connection, incoming), incoming.request):
             self._release(incoming)

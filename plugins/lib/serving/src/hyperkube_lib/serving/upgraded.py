@@ -74,7 +74,7 @@ class Upgraded(asyncio.Protocol):
     def begin(self, transport: asyncio.Transport, greeting: bytes, early: bytes) -> None:
         """Take the transport over, send the greeting, and read what the client had sent ahead."""
         self._transport = transport
-        self.service.connections.add(self)
+        self.service.join(self)
         if greeting:
             transport.write(greeting)
         if early:
@@ -134,7 +134,7 @@ class Upgraded(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """The client is gone."""
         self._transport = None
-        self.service.connections.discard(self)
+        self.service.leave(self)
         self._end()
 
     def pause_writing(self) -> None:
@@ -208,19 +208,20 @@ class Upgraded(asyncio.Protocol):
         """Return ``stream``: it is one until it ends."""
         return STREAM
 
-    def tick(self, now: float) -> None:
+    def tick(self, now: float) -> bool:
         """Cut off a client that reads nothing; close a connection that has carried nothing for too long."""
         idle = self.service.limits.stream_idle_timeout
         if idle and now - self._active_at > idle:
             self.service.logger.info("an upgraded connection was idle for %.0f s: closed", idle)
             self.drain()
-            return
+            return False
         if self._stall is not None:
             size, since = self._stall
             if self.unsent != size:
                 self._stall = (self.unsent, now)
             elif now - since > self.service.limits.stall_timeout:
                 self.abort()
+        return True
 
     def drain(self) -> None:
         """The server closes."""

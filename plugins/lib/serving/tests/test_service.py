@@ -1,0 +1,92 @@
+"""Which connections the service looks at, and how often."""
+
+import logging
+from types import SimpleNamespace
+
+import pytest
+from hyperkube_lib.serving.limits import EdgeLimits
+from hyperkube_lib.serving.service import SWEEP_SECONDS, Service
+
+MANY = 1000
+
+
+class Client:
+    """A connection that counts how often it is looked at."""
+
+    def __init__(self, *, matters=False):
+        self.looks = 0
+        self.matters = matters
+
+    def tick(self, _now):
+        self.looks += 1
+        return self.matters
+
+
+@pytest.fixture
+def service():
+    loop = SimpleNamespace(asyncio=SimpleNamespace(time=lambda: 1.0))
+    made = Service(object(), loop=loop, limits=EdgeLimits(), logger=logging.getLogger("test"), name="test")
+    yield made
+    made.workers.close()
+
+
+def joined(service, count, **how):
+    clients = [Client(**how) for _ in range(count)]
+    for client in clients:
+        service.join(client)
+    return clients
+
+
+def test_connections_at_rest_take_turns_to_be_looked_at(service):
+    clients = joined(service, MANY)
+    service.tick()
+    for client in clients:
+        client.looks = 0
+
+    looks = []
+    for _ in range(2 * SWEEP_SECONDS):
+        before = sum(client.looks for client in clients)
+        service.tick()
+        looks.append(sum(client.looks for client in clients) - before)
+
+    assert max(looks) <= MANY // SWEEP_SECONDS + 1
+    assert min(client.looks for client in clients) >= 1
+
+
+def test_few_connections_are_all_looked_at_every_second(service):
+    clients = joined(service, 10)
+
+    for _ in range(5):
+        service.tick()
+
+    assert min(client.looks for client in clients) >= 5
+
+
+def test_a_connection_whose_next_second_matters_is_looked_at_every_second(service):
+    joined(service, MANY)
+    (busy,) = joined(service, 1, matters=True)
+
+    for _ in range(5):
+        service.tick()
+    busy.matters = False
+    service.tick()
+    looks = busy.looks
+    service.tick()
+
+    assert looks >= 6
+    assert busy.looks <= looks + 1
+    assert busy not in service.watched
+
+
+def test_a_connection_that_has_left_is_looked_at_no_more(service):
+    clients = joined(service, MANY, matters=True)
+    service.tick()
+
+    for client in clients:
+        service.leave(client)
+        client.looks = 0
+    for _ in range(2 * SWEEP_SECONDS):
+        service.tick()
+
+    assert not any(client.looks for client in clients)
+    assert not service.watched
