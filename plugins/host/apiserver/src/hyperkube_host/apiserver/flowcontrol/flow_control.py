@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import field
 
 from hyperkube_host.apiserver.flowcontrol import mandatory
+from hyperkube_host.apiserver.flowcontrol.classification import Classification
 from hyperkube_host.apiserver.flowcontrol.flow_schemas import FlowSchema, flow_schema_of, in_order
 from hyperkube_host.apiserver.flowcontrol.max_in_flight import READS, RequestState, is_unlimited
 from hyperkube_host.apiserver.flowcontrol.metrics import FlowMetrics, text
@@ -32,7 +33,8 @@ from hyperkube.machinery.users import UserInfo
 _FLOWS_MAX = 8192
 SCHEMA_HEADER, LEVEL_HEADER = "X-Kubernetes-Pf-Flowschema-Uid", "X-Kubernetes-Pf-Prioritylevel-Uid"
 
-FlowKey = tuple[UserInfo, str, str, str, str, str]
+FlowKey = tuple[str, str]
+"""The name of a schema, and the distinguisher."""
 
 
 @dataclass(slots=True, eq=False)
@@ -129,7 +131,7 @@ class FlowControl:
         self._clock = clock
         self._lock = threading.Lock()
         self._levels: dict[str, QueueSet[FlowRequest]] = {}
-        self._schemas: list[FlowSchema] = []
+        self._classification: Classification
         self._flows: dict[FlowKey, Flow] = {}
         self._counts = {True: 0, False: 0}
         self._waiting = 0
@@ -157,8 +159,10 @@ class FlowControl:
                     # With requests in it, it stays until a later change finds it empty: they must be dispatched.
                     if not level.executing and not level.requests_waiting:
                         del self._levels[name]
-            ordered = in_order(map(flow_schema_of, known.values()))
-            self._schemas = [schema for schema in ordered if schema.level in settings]
+            ordered = [one for one in in_order(map(flow_schema_of, known.values())) if one.level in settings]
+            # A user without any group is in none of the rules that cover all users.
+            last = next(one for one in ordered if one.name == mandatory.CATCH_ALL)
+            self._classification = Classification(ordered, last)
             # A new dict, and not a cleared one: readers without the lock keep the old one for their one look-up.
             self._flows = {}
             self.generation += 1
@@ -168,7 +172,10 @@ class FlowControl:
 
     def flow(self, info: RequestInfo, user: UserInfo) -> Flow:
         """Return the flow that a request belongs to."""
-        flow = self._flows.get(_key(info, user))
+        # Read in the order opposite to `configure`: a flow found here is of this classification or an older one.
+        flows = self._flows
+        schema = self._classification.schema_of(info, user)
+        flow = flows.get((schema.name, schema.distinguisher(info, user)))
         if flow is not None:
             return flow
         with self._lock:
@@ -176,19 +183,21 @@ class FlowControl:
 
     def _classify(self, info: RequestInfo, user: UserInfo) -> Flow:
         """Find the flow of a request, and remember it. The caller holds the lock."""
-        schema = next((one for one in self._schemas if one.matches(info, user)), None)
-        if schema is None:  # a user without any group is in none of the rules that cover all users
-            schema = next(one for one in self._schemas if one.name == mandatory.CATCH_ALL)
+        schema = self._classification.schema_of(info, user)
+        distinguisher = schema.distinguisher(info, user)
+        key = (schema.name, distinguisher)
+        flow = self._flows.get(key)
+        if flow is not None:
+            return flow
         level = self._levels[schema.level]
         settings = level.settings
-        distinguisher = schema.distinguisher(info, user)
         metrics = self.metrics.setdefault((settings.name, schema.name), FlowMetrics())
         headers = ((SCHEMA_HEADER, schema.uid), (LEVEL_HEADER, settings.uid))
         hand = deal(flow_hash(schema.name, distinguisher), settings.queues, settings.hand)
         flow = Flow(schema, distinguisher, level, metrics, headers, hand, self.generation)
         if len(self._flows) >= _FLOWS_MAX:
             self._flows.clear()
-        self._flows[_key(info, user)] = flow
+        self._flows[key] = flow
         return flow
 
     # requests
@@ -315,13 +324,6 @@ class FlowControl:
         """Return the levels, by name."""
         with self._lock:
             return sorted(self._levels.values(), key=lambda level: level.settings.name)
-
-
-def _key(info: RequestInfo, user: UserInfo) -> FlowKey:
-    if not info.is_resource:
-        return (user, info.verb, "", "", "", info.path)
-    what = f"{info.resource}/{info.subresource}" if info.subresource else info.resource
-    return (user, info.verb, info.group, what, info.namespace, "")
 
 
 def _notify(dispatched: Iterable[FlowRequest]) -> None:

@@ -36,7 +36,7 @@ class FlowSchema:
 
     def matches(self, info: RequestInfo, user: UserInfo) -> bool:
         """Tell whether a request belongs here."""
-        return any(_rule_matches(rule, info, user) for rule in self.rules)
+        return any(rule_names(rule, user) and rule_covers(rule, info) for rule in self.rules)
 
     def distinguisher(self, info: RequestInfo, user: UserInfo) -> str:
         """Return what tells the request's flow from the schema's others."""
@@ -63,9 +63,13 @@ def in_order(schemas: Iterable[FlowSchema]) -> list[FlowSchema]:
     return sorted(schemas, key=lambda schema: (schema.precedence, schema.name))
 
 
-def _rule_matches(rule: Object, info: RequestInfo, user: UserInfo) -> bool:
-    if not any(_subject_matches(subject, user) for subject in rule.get("subjects") or ()):
-        return False
+def rule_names(rule: Object, user: UserInfo) -> bool:
+    """Tell whether a user is one of a rule's subjects."""
+    return any(_subject_matches(subject, user) for subject in rule.get("subjects") or ())
+
+
+def rule_covers(rule: Object, info: RequestInfo) -> bool:
+    """Tell whether a rule is about what a request asks, whoever asks it."""
     if info.is_resource:
         return any(_resource_matches(one, info) for one in rule.get("resourceRules") or ())
     return any(_path_matches(one, info) for one in rule.get("nonResourceRules") or ())
