@@ -28,6 +28,7 @@ from hyperkube_host.apiserver.rest.services import Services
 from hyperkube_host.apiserver.routes.metrics import RequestMetrics
 from hyperkube_host.apiserver.routes.paths import Paths
 from hyperkube_host.apiserver.routes.root import Sources, root_paths
+from hyperkube_host.apiserver.serializer.coarse_timers import CoarseTimers
 from hyperkube_host.apiserver.serializer.encode import Encoder
 from hyperkube_host.apiserver.serializer.encodings import ObjectEncoder
 from hyperkube_host.apiserver.serializer.tables import ColumnDefinitions
@@ -103,7 +104,7 @@ def build_serving(
     audit = auditor_of(options.audit, clock, LOGGER, foundation.egress.get("controlplane"))
     handler = ApiHandler(
         pipeline,
-        Encoder(clock, protobuf, ColumnDefinitions(model.descriptions), ObjectEncoder(protobuf)),
+        Encoder(clock, protobuf, ColumnDefinitions(model.descriptions), ObjectEncoder(protobuf), CoarseTimers(clock)),
         access.authentication,
         access.authorization,
         limits,

@@ -262,6 +262,11 @@ class ServedResource:
             return obj
         return with_nil_lists(obj, self._nil_lists)
 
+    @cached_property
+    def empty(self) -> Object:
+        """What an object has of which nothing is known; shared: not to be changed."""
+        return {} if self.custom else self.codec.decode(None)[0]
+
     def codec_of(self, sub: Subresource) -> Codec:
         """Return the codec of a subresource's body."""
         return codec_for(sub.schema) if sub.schema else self.codec

@@ -15,6 +15,7 @@ from hyperkube_host.apiserver.request.results import ListPage, ObjectResult, Ope
 from hyperkube_host.apiserver.resources.meta_types import meta_schema
 from hyperkube_host.apiserver.resources.served import Codec, ServedResource
 from hyperkube_host.apiserver.serializer import negotiation
+from hyperkube_host.apiserver.serializer.coarse_timers import CoarseTimers
 from hyperkube_host.apiserver.serializer.decode import internal_package
 from hyperkube_host.apiserver.serializer.encodings import RAW_FIELD, ObjectEncoder
 from hyperkube_host.apiserver.serializer.negotiation import JSON, PROTOBUF, STREAMS, YAML, Format
@@ -79,6 +80,7 @@ class Encoder:
     protobuf: Protobuf
     columns: ColumnDefinitions
     objects: ObjectEncoder
+    timers: CoarseTimers
 
     def check(self, request: ApiRequest) -> Format:
         """Return the format of a resource request's answer, before anything is done.
@@ -267,7 +269,7 @@ class Encoder:
             watching.served, wanted, include, self.clock, self.protobuf, self.columns, self.objects
         )
         headers = [("Content-Type", content_type), NO_CACHE]
-        stream: ChunkSource = WatchStream(watching, frames, self.clock)
+        stream: ChunkSource = WatchStream(watching, frames, self.timers)
         return StreamResponse(headers=headers, source=WaitingStream(stream) if watching.served.waits else stream)
 
     def error(self, request: ApiRequest | None, error: ApiError, accept: str) -> Response:

@@ -12,6 +12,7 @@ import orjson
 from hyperkube_host.apiserver.request.results import OpenedWatch
 from hyperkube_host.apiserver.resources.meta_types import meta_schema
 from hyperkube_host.apiserver.resources.served import ServedResource
+from hyperkube_host.apiserver.serializer.coarse_timers import CoarseTimers
 from hyperkube_host.apiserver.serializer.encodings import ObjectEncoder
 from hyperkube_host.apiserver.serializer.negotiation import JSON, PROTOBUF, YAML, Format
 from hyperkube_host.apiserver.serializer.tables import (
@@ -48,11 +49,10 @@ class FrameWriter(Protocol):
 
 def bookmark_object(served: ServedResource, revision: int, *, initial_end: bool) -> Object:
     """Return the object of a bookmark: empty but for its version."""
-    zero = {} if served.custom else served.codec.decode(None)[0]
     meta: Object = {"resourceVersion": str(revision)}
     if initial_end:
         meta["annotations"] = _INITIAL_END
-    return {"kind": served.kind.kind, "apiVersion": served.kind.api_version, **zero, "metadata": meta}
+    return {"kind": served.kind.kind, "apiVersion": served.kind.api_version, **served.empty, "metadata": meta}
 
 
 class JsonFrames:
@@ -204,10 +204,10 @@ a watch is open for hours after the burst that it begins with."""
 class WatchStream:
     """The `ChunkSource` of one watch: drains its buffer, adds bookmarks, ends it at its deadline."""
 
-    def __init__(self, watching: OpenedWatch, frames: FrameWriter, clock: Clock) -> None:
+    def __init__(self, watching: OpenedWatch, frames: FrameWriter, timers: CoarseTimers) -> None:
         self._watching = watching
         self._frames = frames
-        self._clock = clock
+        self._put_off = timers
         self._notify: Callable[[], None] | None = None
         self._due = False
         self._over = False
@@ -216,7 +216,7 @@ class WatchStream:
     def subscribe(self, notify: Callable[[], None]) -> None:
         """Call `notify` whenever there may be something to drain."""
         self._notify = notify
-        self._timers.append(self._clock.call_later(self._watching.seconds, self._end))
+        self._timers.append(self._put_off.call_later(self._watching.seconds, self._end))
         if self._watching.bookmarks:
             self._next_bookmark()
         self._watching.signal.connect(notify)
@@ -260,6 +260,7 @@ class WatchStream:
 
     def close(self) -> None:
         """Let go of the watch and the timers; idempotent."""
+        self._notify = None
         for timer in self._timers:
             timer.cancel()
         self._timers.clear()
@@ -271,16 +272,19 @@ class WatchStream:
         self._ring()
 
     def _next_bookmark(self) -> None:
-        self._timers[1:] = [self._clock.call_later(BOOKMARK_SECONDS, self._bookmark)]
+        self._timers[1:] = [self._put_off.call_later(BOOKMARK_SECONDS, self._bookmark)]
 
     def _bookmark(self) -> None:
+        if self._notify is None:  # closed meanwhile, on another thread
+            return
         self._due = True
         self._next_bookmark()
         self._ring()
 
     def _ring(self) -> None:
-        if self._notify is not None:
-            self._notify()
+        notify = self._notify
+        if notify is not None:
+            notify()
 
 
 def frames_for(
