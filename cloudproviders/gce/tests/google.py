@@ -83,7 +83,7 @@ class Google(RestDouble):
         """Run an instance and return its node."""
         card = {
             "networkIP": f"10.128.0.{next(self._numbers)}", "network": self.link("global/networks/default"),
-            "accessConfigs": [{"natIP": "203.0.113.9"}], "name": "nic0",
+            "accessConfigs": [{"natIP": "203.0.113.9"}], "name": "nic0", "fingerprint": "f0",
         }  # fmt: skip
         self.things[f"zones/{zone}/instances/{name}"] = {
             "name": name, "status": status, "zone": self.link(f"zones/{zone}"), "id": "42", "tags": {"items": ["node"]},
@@ -229,6 +229,11 @@ class Google(RestDouble):
                 return error(400, "resourceInUseByAnotherResource", "The disk resource is already being used")
             held["disks"].append({"deviceName": body["deviceName"], "source": body["source"]})
             disk["users"].append(self.link(path))
+        elif verb == "updateNetworkInterface":
+            (card,) = [each for each in held["networkInterfaces"] if each["name"] == query["networkInterface"]]
+            if body.pop("fingerprint") != card["fingerprint"]:
+                return error(412, "conditionNotMet", "Invalid fingerprint.")
+            card |= body | {"fingerprint": card["fingerprint"] + "+"}
         elif verb == "detachDisk":
             (gone,) = [each for each in held["disks"] if each["deviceName"] == query["deviceName"]]
             held["disks"].remove(gone)

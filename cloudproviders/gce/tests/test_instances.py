@@ -109,3 +109,42 @@ def test_the_alias_ranges_of_a_machine_are_its_pods(double, cloud):
     card["aliasIpRanges"] = [{"ipCidrRange": "10.8.0.0/24", "subnetworkRangeName": "pods"}]
 
     assert cloud.instances.pod_ranges(node) == ["10.8.0.0/24"]
+
+
+def test_a_machine_is_given_an_alias_range_once(double, tmp_path):
+    from gce_google import built, provider
+
+    instances = provider(built(double, tmp_path, secondary_range_name="pods")).instances
+    node = double.machine()
+
+    for _ in range(2):
+        instances.add_pod_range(node, "10.8.0.0/24")
+
+    (card,) = double.things["zones/us-central1-a/instances/node-1"]["networkInterfaces"]
+    assert card["aliasIpRanges"] == [{"ipCidrRange": "10.8.0.0/24", "subnetworkRangeName": "pods"}]
+    assert instances.pod_ranges(node) == ["10.8.0.0/24"]
+    assert [method for method, path, _ in double.sent if "updateNetworkInterface" in path] == ["PATCH"]
+
+
+def test_an_interface_that_has_changed_since_it_was_read_is_given_no_range(double, cloud):
+    node = double.machine()
+    (card,) = double.things["zones/us-central1-a/instances/node-1"]["networkInterfaces"]
+    play = double.play
+
+    def raced(method, path, query, body):
+        if method == "PATCH":
+            card["fingerprint"] = "another's"
+        return play(method, path, query, body)
+
+    double.play = raced
+    with pytest.raises(CloudFailed, match="412 conditionNotMet"):
+        cloud.instances.add_pod_range(node, "10.8.0.0/24")
+    assert cloud.instances.pod_ranges(node) == []
+
+
+def test_a_machine_without_an_interface_is_given_no_range(double, cloud):
+    node = double.machine()
+    double.things["zones/us-central1-a/instances/node-1"]["networkInterfaces"] = []
+
+    with pytest.raises(CloudFailed, match="instance 'node-1' has no network interfaces"):
+        cloud.instances.add_pod_range(node, "10.8.0.0/24")

@@ -122,11 +122,7 @@ class Instances(Protocol):
         """Tell whether the machine exists but is off."""
 
     def metadata(self, node: Object) -> InstanceMetadata:
-        """Describe the node's machine.
-
-        Raises:
-            InstanceNotFound: there is none.
-        """
+        """Describe the node's machine; `InstanceNotFound` if there is none."""
 
 
 @runtime_checkable
@@ -145,11 +141,15 @@ class PodRanges(Protocol):
     """Instances to which the cloud gives addresses for pods: for ``--cidr-allocator-type=CloudAllocator``."""
 
     def pod_ranges(self, node: Object) -> Sequence[str]:
-        """Return the ranges of the node's machine, as CIDRs.
+        """Return the ranges of the node's machine, as CIDRs; `InstanceNotFound` if there is none."""
 
-        Raises:
-            InstanceNotFound: there is no such machine.
-        """
+
+@runtime_checkable
+class AddsPodRanges(PodRanges, Protocol):
+    """Instances that can be given such addresses: for ``--cidr-allocator-type=IPAMFromCluster``."""
+
+    def add_pod_range(self, node: Object, cidr: str) -> None:
+        """Give a machine that has no range this one; no error if it has it, `InstanceNotFound` without a machine."""
 
 
 class Clusters(Protocol):

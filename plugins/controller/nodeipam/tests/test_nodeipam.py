@@ -5,12 +5,8 @@ from ipaddress import ip_network
 import pytest
 from hyperkube_controller.nodeipam import CidrSet, Nodeipam
 
-from hyperkube.hookspecs import hookimpl
-from hyperkube.hookspecs.cloud import Cloud, CloudUnavailable, InstanceNotFound
-from hyperkube.kinds.conditions import condition
 from hyperkube.kinds.resources import EVENTS, NODES
 from hyperkube.machinery.errors import Conflict, InternalError, UsageError
-from hyperkube.plugin import Plugin
 from hyperkube.testing.contracts.controller import ControllerContract
 from hyperkube.testing.controller_rig import ControllerRig
 
@@ -119,7 +115,7 @@ def test_two_families():
 
 def test_when_all_are_taken_it_is_told():
     rig = run(node("a"), node("b"), cluster_cidr="10.0.0.0/24")
-    rig.plugins[0]._recorder.flush()
+    rig.wait_for_events()
 
     assert sorted(ranges(rig).values(), key=bool) == [None, ["10.0.0.0/24"]]
     assert rig.client.objects(EVENTS)[0]["reason"] == "CIDRNotAvailable"
@@ -135,7 +131,7 @@ def test_a_range_that_could_not_be_written_is_told_and_kept_for_the_node():
     rig.client.seed(NODES, node("a"))
 
     rig.settle()
-    rig.plugins[0]._recorder.flush()
+    rig.wait_for_events()
     (event,) = rig.client.objects(EVENTS)
     assert (event["type"], event["reason"]) == ("Normal", "CIDRAssignmentFailed")
     assert event["message"] == "Node a status is now: CIDRAssignmentFailed"
@@ -155,7 +151,7 @@ TWO = "10.0.0.0/16,fd00::/48"
         ({"cluster_cidr": "10.0.0.0/16,10.1.0.0/16"}, "expected one range, or two of different families"),
         ({"node_cidr_mask_size": 8}, "does not fit into --cluster-cidr"),
         ({"cluster_cidr": "fd00::/32"}, "makes too many parts of --cluster-cidr 'fd00::/32': at most /48"),
-        ({"cidr_allocator_type": "IPAMFromCloud"}, "invalid CIDR allocator type: 'IPAMFromCloud'"),
+        ({"cidr_allocator_type": "IPAMFromHere"}, "invalid CIDR allocator type: 'IPAMFromHere'"),
         ({"cluster_cidr": TWO, "node_cidr_mask_size": 24}, "is not allowed with dual-stack clusters"),
         ({"node_cidr_mask_size": 24, "node_cidr_mask_size_ipv4": 25}, "not allowed if --node-cidr-mask-size is set"),
         ({"node_cidr_mask_size_ipv6": 64}, "ipv6 is not allowed for a single-stack IPv4 cluster"),
@@ -168,74 +164,3 @@ TWO = "10.0.0.0/16,fd00::/48"
 def test_options_that_do_not_fit(options, text):
     with pytest.raises(UsageError, match=text):
         run(**options)
-
-
-class Machines:
-    """Machines of a cloud, with the ranges that it has given them: name → CIDRs."""
-
-    given = {}  # noqa: RUF012  each test puts its own in place
-
-    def pod_ranges(self, node):
-        found = self.given.get(node["metadata"]["name"])
-        if isinstance(found, Exception):
-            raise found
-        return found or []
-
-
-class Nimbus(Plugin):
-    """A cloud that gives machines ranges."""
-
-    @hookimpl
-    def cloud_provider(self):
-        return Cloud(name="fake", instances=Machines())
-
-
-def machine(name, *ranges):
-    made = node(name, *ranges)
-    return {**made, "spec": {**made["spec"], "providerID": f"fake://{name}"}}
-
-
-@pytest.fixture
-def nimbus(monkeypatch):
-    pytest.importorskip("hyperkube_cloud.fake", reason="its place is taken")
-    monkeypatch.setattr("hyperkube_cloud.fake.Fake", Nimbus)
-    monkeypatch.setattr(Machines, "given", {})
-
-    def started(*nodes, **given):
-        Machines.given |= given
-        return run(*nodes, cidr_allocator_type="CloudAllocator", cloud_provider="fake")
-
-    return started
-
-
-def test_the_cloud_says_which_ranges_its_machines_have(nimbus):
-    three = ["10.8.0.0/24", "fd00::/64", "10.9.0.0/24"]
-    rig = nimbus(machine("a"), machine("b", "10.1.0.0/24"), a=three, b=["10.8.1.0/24"])
-
-    found = {each["metadata"]["name"]: each for each in rig.client.objects(NODES)}
-
-    assert ranges(rig) == {"a": three[:2], "b": ["10.8.1.0/24"]}
-    assert [condition(each["status"], "NetworkUnavailable")["status"] for each in found.values()] == ["False", "False"]
-    assert condition(found["a"]["status"], "NetworkUnavailable")["reason"] == "RouteCreated"
-
-
-@pytest.mark.parametrize("answer", [[], CloudUnavailable("no route"), InstanceNotFound("gone")], ids=repr)
-def test_a_machine_without_ranges_is_told_of_and_asked_for_again(nimbus, answer):
-    rig = nimbus(machine("a"), a=answer)
-
-    assert ranges(rig) == {"a": None}
-    assert [event["reason"] for event in rig.client.objects(EVENTS)] == ["CIDRNotAvailable"]
-
-
-def test_a_node_of_which_its_cloud_has_said_nothing_waits(nimbus):
-    rig = nimbus(node("a"), a=["10.8.0.0/24"])
-
-    assert ranges(rig) == {"a": None}
-    assert rig.client.objects(EVENTS) == []
-
-
-@pytest.mark.parametrize("cloud", ["", "external", "fake"])
-def test_a_cloud_that_gives_no_ranges_is_refused(cloud):
-    pytest.importorskip("hyperkube_cloud.fake", reason="gives no ranges")
-    with pytest.raises(UsageError, match=f"CloudAllocator does not support cloud provider '{cloud}'"):
-        run(cidr_allocator_type="CloudAllocator", cloud_provider=cloud)

@@ -11,7 +11,7 @@ from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.record import Record
 
 API = "https://compute.googleapis.com/compute/v1/"
-WITHOUT_EFFECT = frozenset({"alpha-features", "container-api-endpoint", "secondary-range-name"})
+WITHOUT_EFFECT = frozenset({"alpha-features", "container-api-endpoint"})
 
 
 class GceConfig(Record):
@@ -27,6 +27,7 @@ class GceConfig(Record):
         node_instance_prefix: what all machines' names begin with.
         regional, multizone: machines stand in all zones of the region.
         api_endpoint: another address of the API.
+        secondary_range_name: of the subnetwork's ranges, that which machines get alias ranges of.
         local_zone: the zone; without it the machine's own.
     """
 
@@ -42,6 +43,7 @@ class GceConfig(Record):
     regional: bool = False
     multizone: bool = False
     api_endpoint: str = ""
+    secondary_range_name: str = ""
     local_zone: str = ""
 
     def __repr__(self) -> str:

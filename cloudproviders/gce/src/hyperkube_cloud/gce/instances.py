@@ -76,7 +76,7 @@ def host_path(zone: str, name: str) -> str:
 
 
 class GceInstances:
-    """Instances; implements `hyperkube.hookspecs.cloud.Instances`, `CurrentInstance` and `PodRanges` there."""
+    """Instances; implements `hyperkube.hookspecs.cloud.Instances`, `CurrentInstance` and `AddsPodRanges` there."""
 
     def __init__(self, compute: Compute, config: GceConfig, location: Location, metadata: Metadata) -> None:
         self._compute, self._config, self._location, self._metadata = compute, config, location, metadata
@@ -128,6 +128,28 @@ class GceInstances:
         """
         cards = self.machine(node).get("networkInterfaces") or ()
         return [str(row["ipCidrRange"]) for card in cards for row in card.get("aliasIpRanges") or ()]
+
+    def add_pod_range(self, node: Object, cidr: str) -> None:
+        """Give its first interface an alias range, of the subnetwork's secondary range that the file names.
+
+        The API refuses it (``fingerprint``) if the interface has changed in between.
+        Source: cloud-provider-gcp ``providers/gce/gce_instances.go`` (AddAliasToInstanceByProviderID).
+
+        Raises:
+            InstanceNotFound: there is none.
+            CloudFailed: it has no interface.
+        """
+        machine = self.machine(node)
+        cards = machine.get("networkInterfaces") or ()
+        if not cards:
+            raise CloudFailed(f"instance {machine['name']!r} has no network interfaces")
+        if any(row.get("ipCidrRange") == cidr for row in cards[0].get("aliasIpRanges") or ()):
+            return
+        named = self._config.secondary_range_name
+        alias = {"ipCidrRange": cidr, **({"subnetworkRangeName": named} if named else {})}
+        body = {"name": cards[0]["name"], "fingerprint": cards[0].get("fingerprint"), "aliasIpRanges": [alias]}
+        place = f"zones/{name_of_link(machine['zone'])}/instances/{machine['name']}/updateNetworkInterface"
+        self._compute.change("PATCH", f"{place}?networkInterface={cards[0]['name']}", body)
 
     def machine(self, node: Object) -> Machine:
         """Return the instance as Compute Engine describes it.
