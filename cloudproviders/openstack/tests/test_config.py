@@ -58,6 +58,8 @@ def test_it_is_read(tmp_path):
         ("[Globl]\n", r"unknown section \[globl\]"),
         ("[LoadBalancer]\nmonitor-delay = soon\n", "'soon' is no time such as 5s"),
         ("[LoadBalancer]\nmanage-security-groups = true\n", "manage-security-groups is not built"),
+        ("[Metadata]\nsearch-order = elsewhere\n", 'invalid element "elsewhere" found in section'),
+        ("[Metadata]\nsearch-order = a,b,c\n", "Value cannot contain more than 2 elements"),
     ],
 )
 def test_a_mistake_is_one_line_that_names_the_file(tmp_path, text, message):

@@ -13,12 +13,13 @@ from hyperkube_cloud.aws.instances import PROVIDER, AwsInstances
 from hyperkube_cloud.aws.load_balancers import AwsLoadBalancers
 from hyperkube_cloud.aws.load_balancers.classic import ClassicBalancers
 from hyperkube_cloud.aws.load_balancers.network import NetworkBalancers
+from hyperkube_cloud.aws.metadata import TIMEOUT, Metadata
 from hyperkube_cloud.aws.routes import AwsRoutes
+from hyperkube_lib.cloud_provider.rest import HttpSend, RestCloud, Send
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.cloud import Cloud
 from hyperkube.machinery.record import Record
-from hyperkube.plugin import Plugin
 
 __all__ = ["Aws"]
 
@@ -30,8 +31,12 @@ class Settings(Record):
     cluster_name: str = "kubernetes"
 
 
-class Aws(Plugin):
+class Aws(RestCloud):
     """Amazon Web Services."""
+
+    def of_machine(self) -> Send:
+        """Return how the metadata service is reached."""
+        return self.kept(HttpSend(lambda _renew: {}, read_timeout=TIMEOUT))
 
     @hookimpl
     def cloud_provider(self) -> Cloud:
@@ -44,7 +49,7 @@ class Aws(Plugin):
         config = read_config(settings.cloud_config)
         cluster = config.cluster_id or settings.cluster_name
         calls = Calls(config)
-        instances = AwsInstances(calls)
+        instances = AwsInstances(calls, Metadata(self.of_machine()))
         disks = AwsDisks(calls, instances, cluster)
         return Cloud(
             name=PROVIDER,

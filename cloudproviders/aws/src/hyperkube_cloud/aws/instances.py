@@ -10,11 +10,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hyperkube_cloud.aws.calls import Calls, Refused
+from hyperkube_cloud.aws.metadata import Metadata
 from hyperkube_cloud.aws.tags import as_map
 from hyperkube_lib.cloud_provider.nodes import found_for, provider_id_of
 
 from hyperkube.hookspecs.cloud import CloudFailed, InstanceMetadata
-from hyperkube.machinery.objects import Object, name_of
+from hyperkube.machinery.objects import NodeName, Object, name_of
 
 Machine = Mapping[str, Any]
 """An instance as EC2 describes it."""
@@ -79,10 +80,10 @@ def described(machine: Machine) -> InstanceMetadata:
 
 
 class AwsInstances:
-    """EC2 instances; implements `hyperkube.hookspecs.cloud.Instances`."""
+    """EC2 instances; implements `hyperkube.hookspecs.cloud.Instances` and `CurrentInstance`."""
 
-    def __init__(self, calls: Calls) -> None:
-        self._calls = calls
+    def __init__(self, calls: Calls, metadata: Metadata) -> None:
+        self._calls, self._metadata = calls, metadata
 
     def exists(self, node: Object) -> bool:
         """Tell whether there is an instance that is not terminated."""
@@ -100,6 +101,18 @@ class AwsInstances:
             InstanceNotFound: there is none.
         """
         return described(self.machine(node))
+
+    def current_node_name(self, hostname: str) -> NodeName:
+        """Return this machine's private DNS name: the metadata service's may be another in a private zone.
+
+        Source: kubernetes legacy-cloud-providers ``aws/aws.go`` (buildSelfAWSInstance).
+        """
+        return NodeName(node_name(self._own()))
+
+    def current_zone(self) -> tuple[str, str]:
+        """Return this machine's zone and region."""
+        found = described(self._own())
+        return found.zone, found.region
 
     def machine(self, node: Object) -> Machine:
         """Return the instance as EC2 describes it.
@@ -121,6 +134,15 @@ class AwsInstances:
         """Return instances by id, those that there are."""
         found = self._describe(Filters=[{"Name": "instance-id", "Values": list(ids)}]) if ids else []
         return {machine["InstanceId"]: machine for machine in found}
+
+    def _own(self) -> Machine:
+        """Return the machine that this runs on.
+
+        Raises:
+            InstanceNotFound: EC2 does not know it.
+        """
+        ident = self._metadata.instance_id()
+        return self.machine({"metadata": {"name": "this"}, "spec": {"providerID": ident}})
 
     def _find(self, node: Object) -> Machine | None:
         known = instance_id(provider_id_of(node))

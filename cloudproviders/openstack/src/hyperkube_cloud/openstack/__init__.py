@@ -12,6 +12,7 @@ from hyperkube_cloud.openstack.disks import OpenStackDisks
 from hyperkube_cloud.openstack.instances import PROVIDER, OpenStackInstances
 from hyperkube_cloud.openstack.keystone import Endpoint, Keystone
 from hyperkube_cloud.openstack.load_balancers import OpenStackLoadBalancers
+from hyperkube_cloud.openstack.metadata import TIMEOUT, Metadata
 from hyperkube_cloud.openstack.routes import OpenStackRoutes
 from hyperkube_lib.cloud_provider.rest import HttpSend, RestCloud, Send
 
@@ -38,6 +39,10 @@ class OpenStack(RestCloud):
         send = HttpSend(keystone.headers, ca_file=config.access.ca_file, insecure=config.access.tls_insecure)
         return self.kept(send), keystone.endpoint
 
+    def of_machine(self, config: OpenStackConfig) -> Metadata:
+        """Return what a machine knows of itself."""
+        return Metadata(self.kept(HttpSend(lambda _renew: {}, read_timeout=TIMEOUT)), config.metadata.order())
+
     @hookimpl
     def cloud_provider(self) -> Cloud:
         """Return the provider.
@@ -49,7 +54,7 @@ class OpenStack(RestCloud):
         config = read_config(settings.cloud_config)
         region = config.access.region
         apis = Apis(*self.ways(config), self.context.clock)
-        instances = OpenStackInstances(apis, config.networking, region)
+        instances = OpenStackInstances(apis, config.networking, region, self.of_machine(config))
         disks = OpenStackDisks(apis, instances, settings.cluster_name, region)
         router = config.router.router_id
         return Cloud(

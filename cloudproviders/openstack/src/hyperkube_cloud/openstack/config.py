@@ -16,6 +16,7 @@ from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.record import Record
 
 SECTIONS: Final = ("global", "loadbalancer", "loadbalancerclass", "networking", "route", "blockstorage", "metadata")
+CONFIG_DRIVE, METADATA_SERVICE = "configDrive", "metadataService"
 _SECONDS: Final = re.compile(r"(\d+)(ms|s|m|h)?")
 _OF_UNIT: Final = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, None: 1}
 
@@ -103,6 +104,31 @@ class DiskOptions(Record):
     ignore_volume_az: bool = False
 
 
+class MetadataOptions(Record):
+    """``[Metadata]``: where a machine looks for what it is, in order."""
+
+    search_order: str = f"{CONFIG_DRIVE},{METADATA_SERVICE}"
+
+    def order(self) -> list[str]:
+        """Return the places.
+
+        Raises:
+            ValueError: there is none, or what is none.
+        """
+        found = [each.strip() for each in self.search_order.split(",")]
+        problem = "invalid value in section [Metadata] with key `search-order`."
+        if not self.search_order:
+            raise ValueError(f"{problem} Value cannot be empty")
+        if len(found) > 2:
+            raise ValueError(f"{problem} Value cannot contain more than 2 elements")
+        if unknown := [each for each in found if each not in {CONFIG_DRIVE, METADATA_SERVICE}]:
+            known = f'Supported elements include "{CONFIG_DRIVE}" and "{METADATA_SERVICE}"'
+            raise ValueError(
+                f'invalid element "{unknown[0]}" found in section [Metadata] with key `search-order`.{known}'
+            )
+        return found
+
+
 class OpenStackConfig(Record):
     """All of it; `classes` by name."""
 
@@ -112,13 +138,14 @@ class OpenStackConfig(Record):
     networking: Networking = Networking()
     router: RouterOptions = RouterOptions()
     disks: DiskOptions = DiskOptions()
+    metadata: MetadataOptions = MetadataOptions()
 
 
 _WITHOUT_EFFECT: Final = frozenset(
     {
         "use-octavia", "lb-version", "floating-subnet-tags", "container-store", "provider-requires-serial-api-calls",
         "use-clouds", "clouds-file", "cloud", "bs-version", "trust-device-path", "node-volume-attach-limit",
-        "rescan-on-resize", "address-sort-order", "search-order",
+        "rescan-on-resize", "address-sort-order",
     }
 )  # fmt: skip
 
@@ -154,9 +181,11 @@ def read_config(path: str) -> OpenStackConfig:
             networking=fields_of(Networking, "Networking", sections.get(("networking", ""), {}), _WITHOUT_EFFECT),
             router=fields_of(RouterOptions, "Route", sections.get(("route", ""), {}), _WITHOUT_EFFECT),
             disks=fields_of(DiskOptions, "BlockStorage", sections.get(("blockstorage", ""), {}), _WITHOUT_EFFECT),
+            metadata=fields_of(MetadataOptions, "Metadata", sections.get(("metadata", ""), {}), _WITHOUT_EFFECT),
         )
         for text in (config.balancers.monitor_delay, config.balancers.monitor_timeout):
             seconds(text)
+        config.metadata.order()
     except ValueError as error:
         raise UsageError(f"--cloud-config={path!r}: {error}") from error
     if config.balancers.manage_security_groups:

@@ -14,11 +14,12 @@ from typing import Any, Final
 
 from hyperkube_cloud.openstack.apis import NEUTRON, NOVA, Apis
 from hyperkube_cloud.openstack.config import Networking
+from hyperkube_cloud.openstack.metadata import Metadata
 from hyperkube_lib.cloud_provider.nodes import found_for, provider_id_of
 from hyperkube_lib.cloud_provider.rest import Json
 
 from hyperkube.hookspecs.cloud import CloudFailed, CloudUnavailable, InstanceMetadata
-from hyperkube.machinery.objects import Object, name_of
+from hyperkube.machinery.objects import NodeName, Object, name_of
 
 Machine = Mapping[str, Any]
 """A server as Nova describes it."""
@@ -68,10 +69,11 @@ def addresses(machine: Machine, networking: Networking) -> tuple[Object, ...]:
 
 
 class OpenStackInstances:
-    """Servers of Nova; implements `hyperkube.hookspecs.cloud.Instances`."""
+    """Servers of Nova; implements `hyperkube.hookspecs.cloud.Instances` and `CurrentInstance`."""
 
-    def __init__(self, apis: Apis, networking: Networking, region: str) -> None:
+    def __init__(self, apis: Apis, networking: Networking, region: str, metadata: Metadata) -> None:
         self._apis, self._networking, self._region = apis, networking, region
+        self._metadata = metadata
         self._lock = threading.Lock()
         self._flavors: dict[str, str] = {}
 
@@ -101,6 +103,14 @@ class OpenStackInstances:
             region=self._region,
             labels={HOST_LABEL: host} if host else {},
         )
+
+    def current_node_name(self, hostname: str) -> NodeName:
+        """Return this server's name, which its host does not need to have."""
+        return NodeName(self._metadata.name)
+
+    def current_zone(self) -> tuple[str, str]:
+        """Return this server's zone and region."""
+        return sanitized(self._metadata.zone), self._region
 
     def machine(self, node: Object) -> Machine:
         """Return the server as Nova describes it.

@@ -272,6 +272,7 @@ def _only_kubelet(values: FlagValues, stopped: StopSignal) -> Iterator[bool]:
 
 def run(values: FlagValues) -> None:
     """Run pods until a signal."""
+    from hyperkube_host.kubelet.cloudresource.node_name import named_by_cloud
     from hyperkube_lib.component_base.oom import set_oom_score
     from hyperkube_lib.component_base.open_files import allow_open_files
     from hyperkube_lib.component_base.process_memory import wait_until_stopped
@@ -288,7 +289,7 @@ def run(values: FlagValues) -> None:
         run_dockershim(values)
         return
     check_removed(values)
-    options = options_of(values)
+    options = named_by_cloud(options_of(values))
     with stop_signal() as stopped, _only_kubelet(values, stopped) as is_alone, Lifecycle() as life:
         if not is_alone:
             return

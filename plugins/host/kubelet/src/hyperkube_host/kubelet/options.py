@@ -29,9 +29,14 @@ CLOUD_WORDS = ("", EXTERNAL_CLOUD, AUTO_DETECT)
 
 
 class NodeOptions(Record):
-    """The Node object and how it is kept up to date."""
+    """The Node object and how it is kept up to date.
+
+    Attributes:
+        hostname: the host's, or that of ``--hostname-override``: the node's `name` unless its cloud says another.
+    """
 
     name: str
+    hostname: str
     ips: tuple[str, ...]
     labels: Mapping[str, str]
     taints: tuple[Object, ...]
@@ -63,6 +68,7 @@ class NodeOptions(Record):
         """
         return cls(
             name=node_name(values),
+            hostname=node_name(values),
             ips=tuple(ip for ip in values["node-ip"].split(",") if ip),
             labels=values["node-labels"],
             taints=tuple(read_taint(text) for text in values["register-with-taints"]),
@@ -295,6 +301,11 @@ class KubeletOptions(Record):
             ),
             flagz=flagz,
         )
+
+    def with_name(self, name: str) -> KubeletOptions:
+        """Return the same of a node of that name, which its host does not need to have."""
+        values = self.values.with_values({"hostname-override": name})
+        return self.replace(node=self.node.replace(name=name), values=values)
 
 
 def _check_cloud(name: str) -> None:

@@ -31,9 +31,9 @@ def cloud_addresses(cloud: Sequence[Object], options: NodeOptions) -> list[Objec
             raise CloudFailed(f"failed to get node address from cloud provider that matches ip: {options.ips[0]}")
         types = {row["type"] for row in matching}
         rows = matching + [row for row in rows if row["type"] not in types]
-    hostname = {"type": HOSTNAME, "address": options.name}
+    hostname = {"type": HOSTNAME, "address": options.hostname}
     has_hostname = any(row["type"] == HOSTNAME for row in cloud)
-    if not cloud or (not has_hostname and any(row["address"] == options.name for row in cloud)):
+    if not cloud or (not has_hostname and any(row["address"] == options.hostname for row in cloud)):
         return [*rows, hostname]
     if options.hostname_overridden:
         first = next((index for index, row in enumerate(rows) if row["type"] == HOSTNAME), len(rows))

@@ -39,7 +39,7 @@ def initial_labels(options: NodeOptions) -> dict[str, str]:
         "beta.kubernetes.io/arch": architecture(),
         "beta.kubernetes.io/os": system,
         "kubernetes.io/arch": architecture(),
-        "kubernetes.io/hostname": options.name,
+        "kubernetes.io/hostname": options.hostname,
         "kubernetes.io/os": system,
         **options.labels,
     }

@@ -143,7 +143,7 @@ class NodeStatus:
             except CloudFailed as error:
                 _log.warning("the node's addresses stay as they are: %s", error)
             return list(old.get("addresses") or ())
-        hostname = {"type": "Hostname", "address": self._options.name}
+        hostname = {"type": "Hostname", "address": self._options.hostname}
         return [*({"type": "InternalIP", "address": address} for address in self._addresses), hostname]
 
     def _runtime_version(self, old: Object) -> str:
