@@ -123,3 +123,96 @@ def test_no_more_is_remembered_than_fits():
 
     assert heads.find(b"GET /1 HTTP/1.1\r\nHost: 1\r\n\r\n") is None
     assert heads.find(b"GET /1 HTTP/1.1\r\nHost: 4999\r\n\r\n") is not None
+
+
+def write(client, method, path, body, *lines):
+    head = [f"{method} {path} HTTP/1.1", "Host: x", *lines, f"Content-Length: {len(body)}", "Accept: a/b", "", ""]
+    client.send("\r\n".join(head).encode() + body)
+    return client.answer()
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
+def test_a_write_is_what_the_parser_makes_of_it_whatever_its_length(toy, edge, connect, method):
+    client = connect(edge)
+
+    answers = [write(client, method, f"/a%20b?x={number}", b"x" * number) for number in (5, 0, 5, 1234)]
+
+    assert [body for _, _, body in answers] == [b"echo " + b"x" * number for number in (5, 0, 5, 1234)]
+    assert [(one.method, one.path, one.query_string) for one in toy.seen] == [
+        (method, "/a b", f"x={number}") for number in (5, 0, 5, 1234)
+    ]
+    assert [one.headers["content-length"] for one in toy.seen] == ["5", "0", "5", "1234"]
+    assert [one.head is None for one in toy.seen] == [True, False, False, False]
+
+
+def test_a_first_line_is_shared_by_the_requests_that_begin_with_it(toy, edge, connect):
+    client = connect(edge)
+    for _ in range(3):
+        write(client, "POST", "/a", b"one")
+
+    assert toy.seen[1].line is toy.seen[2].line is not None
+
+
+@pytest.mark.parametrize("cut", [0, 7], ids=["behind the head", "in the body"])
+def test_a_write_in_pieces_is_left_to_the_parser(toy, edge, connect, cut):
+    client = connect(edge)
+    write(client, "POST", "/a", b"x" * 20)
+    head = b"POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 20\r\nAccept: a/b\r\n\r\n"
+    client.send(head + b"x" * cut)
+    client.send(b"x" * (20 - cut))
+    client.answer()
+
+    assert [one.body for one in toy.seen] == [b"x" * 20, b"x" * 20]
+
+
+def test_two_writes_in_one_read_are_left_to_the_parser(toy, edge, connect):
+    client = connect(edge)
+    write(client, "POST", "/a", b"one")
+    whole = b"POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nAccept: a/b\r\n\r\n"
+    client.send(whole + b"two" + whole + b"six")
+
+    assert [client.answer()[2], client.answer()[2]] == [b"echo two", b"echo six"]
+    assert [one.head for one in toy.seen] == [None, None, None]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [("Transfer-Encoding: chunked",), ("Expect: 100-continue",), ("Connection: close",), ("Upgrade: h2c",)],
+    ids=["chunks", "invited", "close", "upgrade"],
+)
+def test_lines_of_a_write_that_say_more_than_a_length_are_not_known(lines):
+    heads = KnownHeads()
+    names = {line.partition(":")[0].lower(): line.partition(": ")[2] for line in lines}
+    data = "\r\n".join(["POST / HTTP/1.1", "Host: x", *lines, "Content-Length: 1", "", "y"]).encode()
+    heads.learn(data, {"host": "x", **names, "content-length": "1"}, gzip=False)
+
+    assert heads.find(data) is None
+
+
+def test_where_the_parser_has_seen_another_end_of_the_head_nothing_is_learnt():
+    heads = KnownHeads()
+    # Read with bare line feeds, the head ends before "ab" and the body has seven bytes.
+    data = b"POST / HTTP/1.1\r\nContent-Length: 7\r\nX: y\n\nab\r\n\r\nc"
+    heads.learn(data, {"content-length": "7", "x": "y"}, gzip=False)
+
+    assert heads.find(b"POST / HTTP/1.1\r\nContent-Length: 1\r\nX: y\n\nab\r\n\r\nc") is None
+
+
+@pytest.mark.parametrize("length", [b"-1", b"+1", b"0x1", b"1_0", b"", b" 1", b"9" * 10])
+def test_a_length_that_is_no_number_is_left_to_the_parser(length):
+    heads = KnownHeads()
+    head = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %s\r\n\r\n"
+    heads.learn(head % b"1" + b"y", {"host": "x", "content-length": "1"}, gzip=False)
+
+    assert heads.find(head % b"1" + b"z").body == b"z"
+    assert heads.find(head % length + b"y") is None
+
+
+def test_a_body_that_stays_open_is_left_to_the_parser(toy, edge, connect):
+    toy.long_running.add("/open")
+    client = connect(edge)
+    write(client, "POST", "/a", b"one")
+    write(client, "POST", "/open", b"one")
+
+    assert toy.seen[0].body == b"one"
+    assert (toy.seen[1].body, toy.seen[1].head) == (b"", None)

@@ -6,8 +6,10 @@ import pytest
 from hyperkube_host.apiserver.pipeline.turn_taking import LARGEST_BODY
 from hyperkube_host.apiserver.server import ApiServer
 from hyperkube_lib.serving.exchange import HttpRequest
+from hyperkube_lib.serving.known_heads import Head
 from hyperkube_lib.transformed_store import TransformedStore, Transformers
 
+from hyperkube.machinery.users import UserInfo
 from hyperkube.storage.memory import MemoryStore
 from hyperkube.testing.waiting import eventually
 
@@ -111,3 +113,56 @@ def test_with_a_store_that_does_not_queue_nothing_takes_turns(tokens):
     assert not server.handler.takes_turns(ask("POST", f"{BASE}/configmaps"))
     server.close()
     store.close()
+
+
+def known_lines(token="root", **headers):
+    asked = ask("POST", f"{BASE}/configmaps", token=token, **headers)
+    return Head(asked.headers, gzip=False)
+
+
+def of_lines(head, certificate=()):
+    return HttpRequest(
+        method="POST", path=f"{BASE}/configmaps", headers=head.headers, head=head, certificate=certificate
+    )
+
+
+def test_who_sends_known_lines_is_looked_up_once(server):
+    head = known_lines()
+    first, second = of_lines(head), of_lines(head)
+
+    assert server.handler.takes_turns(first)
+    found = head.read
+    assert server.handler.takes_turns(second)
+    assert head.read is found
+    assert first.sender is second.sender
+    assert first.sender.name == "root"
+
+
+def test_the_same_lines_with_another_certificate_are_another_sender(server):
+    head = known_lines()
+    assert server.handler.takes_turns(of_lines(head))
+
+    other = of_lines(head, certificate=(b"der",))
+    server.handler.takes_turns(other)
+
+    assert other.sender is None
+
+
+@pytest.mark.parametrize("header", [{"impersonate_user": "bob"}, {"impersonate_group": "b"}])
+def test_known_lines_that_act_as_another_have_no_sender(server, header):
+    head = known_lines(**header)
+    for _ in range(2):
+        asked = of_lines(head)
+        assert not server.handler.takes_turns(asked)
+        assert asked.sender is None
+
+
+def test_a_sender_whose_time_is_over_is_identified_again(server):
+    head = known_lines()
+    server.handler.takes_turns(of_lines(head))
+    head.read = head.read._replace(user=UserInfo("gone"), until=0.0)
+
+    asked = of_lines(head)
+    server.handler.takes_turns(asked)
+
+    assert asked.sender.name == "root"

@@ -17,7 +17,7 @@ from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.users import UserInfo
 
 if TYPE_CHECKING:
-    from hyperkube_lib.serving.known_heads import Head
+    from hyperkube_lib.serving.known_heads import Head, Target
     from hyperkube_lib.serving.request_budget import RequestBudget
     from hyperkube_lib.serving.turns import Turns
 
@@ -37,7 +37,9 @@ class HttpRequest:
         user: set by the in-process transport only: who calls, past authentication.
         peer: the client's address and port.
         read: what the handler has read off the first line, kept from one look at the request to the next.
+        line: the first line, when it was read before.
         head: the header lines, when they were read before.
+        sender: who sent it and acts as no one else, when the handler has found that out already.
     """
 
     method: str
@@ -53,7 +55,9 @@ class HttpRequest:
     repeated: Mapping[str, Sequence[str]] | None = None
     budget: RequestBudget | None = None
     read: object = None
+    line: Target | None = None
     head: Head | None = None
+    sender: UserInfo | None = None
 
     def lines(self) -> dict[str, Sequence[str]]:
         """Return the values of all headers, one per line: what says who acts may contain commas, and UTF-8.
@@ -287,4 +291,7 @@ class Handler(Protocol):
         """
 
     def is_long_running(self, request: HttpRequest) -> bool:
-        """Tell whether the request may stay open beyond the request timeout (watch, log, exec, proxy)."""
+        """Tell whether the request may stay open beyond the request timeout (watch, log, exec, proxy).
+
+        Called on the loop's thread; the answer for method, path and query is always the same.
+        """

@@ -150,7 +150,7 @@ class Connection(ClosingReader):
         if request.method in BODYLESS and not incoming.upgrade and not request.body and self._hot(incoming):
             return
         self._current = incoming
-        if incoming.body_stream is None:
+        if incoming.body_stream is None and request.line is None:  # else it is known
             incoming.long_running = self._is_long_running(request)
         self.service.submit(self, incoming)
 

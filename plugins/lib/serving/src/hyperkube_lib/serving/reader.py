@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 import httptools
 from hyperkube_lib.serving.exchange import HttpRequest, Response
-from hyperkube_lib.serving.known_heads import LONGEST, Head, Target
+from hyperkube_lib.serving.known_heads import LONGEST, Known
 from hyperkube_lib.serving.request_body import RequestBody
 from hyperkube_lib.serving.service import Incoming, Service
 from hyperkube_lib.serving.wire import plain, refusal, unknown_method
@@ -107,11 +107,13 @@ class RequestReader(asyncio.Protocol):
         """Parse what came; `at_rest` when no request is under way."""
         in_head = self._incoming is None
         # Between two requests the parser has no state, so that it may be passed over.
-        whole = at_rest and in_head and not self._head_bytes and data[:4] == b"GET " and len(data) <= self._longest
-        if whole and (known := self.service.heads.find(data)) is not None:
-            self._since = self.service.now
-            self._accept(self._again(*known))
-            return
+        is_fresh = at_rest and in_head and not self._head_bytes
+        if is_fresh and (known := self.service.heads.find(data, self._longest)) is not None:
+            again = self._again(known)
+            if again is not None:
+                self._since = self.service.now
+                self._accept(again)
+                return
         if in_head:
             self._head_bytes += len(data) + _PIECE
         else:
@@ -124,7 +126,7 @@ class RequestReader(asyncio.Protocol):
         if self._incoming is None:
             if self._head_bytes > self.service.limits.max_head:
                 self._refuse(plain(431, "431 Request Header Fields Too Large"))
-            elif whole and self._begun == 1 and not self._head_bytes:
+            elif is_fresh and self._begun == 1 and not self._head_bytes:
                 self._learn(data)
         elif self._framing_left < 0:
             self._misread()
@@ -133,23 +135,34 @@ class RequestReader(asyncio.Protocol):
     def _learn(self, data: bytes) -> None:
         """Remember the lines of a request that was all of `data`."""
         incoming = self._read_last
-        if incoming is not None and incoming.request.repeated is None:
-            self.service.heads.learn(data, incoming.request.headers, gzip=incoming.gzip)
+        if incoming is None:
+            return
+        request = incoming.request
+        if request.repeated is None and len(data) <= self._longest + len(request.body):
+            self.service.heads.learn(data, request.headers, gzip=incoming.gzip)
 
-    def _again(self, target: Target, head: Head) -> Incoming:
-        """Return a request whose lines were read before."""
+    def _again(self, known: Known) -> Incoming | None:
+        """Return a request whose lines were read before; None if the parser has to see to its body."""
+        target, head, headers, body = known
         request = HttpRequest(
-            method="GET",
+            method=target.method,
             path=target.path,
             raw_path=target.raw_path,
             query_string=target.query,
-            headers=head.headers,
+            headers=headers,
+            body=body,
             certificate=self._certificate,
             peer=self._peer,
             secure=self._secure,
+            line=target,
             head=head,
         )
-        return Incoming(request, gzip=head.gzip)
+        long_running = target.long_running
+        if long_running is None:
+            long_running = target.long_running = self._is_long_running(request)
+        if body and (long_running or len(body) > self.service.limits.max_body):
+            return None
+        return Incoming(request, gzip=head.gzip, long_running=long_running)
 
     def _go_on(self, data: bytes, why: Exception, *, in_head: bool) -> None:
         """Read on behind upgrade requests that are passed over, or an unknown method; refuse everything else."""

@@ -98,7 +98,7 @@ class ApiHandler:
         self._logger = logger
         self._random = Random()  # noqa: S311 -- tells requests apart, nothing more
         self.turns = turns
-        self._turn_taking = TurnTaking(pipeline.services, authentication, audit) if turns is not None else None
+        self._turn_taking = TurnTaking(pipeline.services, authentication, audit, clock) if turns is not None else None
         self._hot_reads: HotReads | None = None
         if local_store and tracer is None:  # else a read has to ask how far the store is, or leaves a span
             flows = limits if isinstance(limits, FlowControl) else None
@@ -145,19 +145,28 @@ class ApiHandler:
     def _open(self, call: _Call) -> Answer | None:
         """Find out who asks what."""
         request = call.request
-        user = request.user or self._authentication.authenticate(request)
+        user = request.user or request.sender or self._authentication.authenticate(request)
         api = call.api = self._read(request, user, call.audit_id)
-        if misplaced_token(request.headers):
-            api.warn(_MISPLACED_TOKEN)
         if self.audit is not None:
             self.audit.begin(api, uri=request.uri, peer=request.peer[0])
+        if request.sender is None:
+            if misplaced_token(request.headers):
+                api.warn(_MISPLACED_TOKEN)
+            self._act(request, user, api)
+        if api.query.get("timeout") and not self._runs_long(api.info):
+            check_timeout(api.param("timeout"))
+        return None
+
+    def _act(self, request: HttpRequest, user: UserInfo, api: ApiRequest) -> None:
+        """Let the request act as whom it names, if its user may.
+
+        Raises:
+            ApiError: the user may not, or it names none.
+        """
         acting = self._impersonation.act_as(request, user, lambda: api.info.attributes(user))
         api.user = acting.user
         if api.audit_event is not None and api.user is not user:
             api.audit_event.acting_as, api.audit_event.constraint = acting.user, acting.constraint
-        if api.query.get("timeout") and not self._runs_long(api.info):
-            check_timeout(api.param("timeout"))
-        return None
 
     def _begin(self, call: _Call) -> Answer | None:
         """Find out who asks what, and count it in."""

@@ -7,9 +7,9 @@ deletions of many, what opens connections, signs tokens, asks reviewers or conve
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from hyperkube_host.apiserver.authentication.union import Authentication
+from hyperkube_host.apiserver.authentication.union import Authentication, misplaced_token
 from hyperkube_host.apiserver.pipeline.dispatch import locate
 from hyperkube_host.apiserver.pipeline.impersonation import impersonates
 from hyperkube_host.apiserver.request.request_info import RequestInfo, read_info
@@ -17,7 +17,9 @@ from hyperkube_host.apiserver.rest.services import Services
 from hyperkube_host.apiserver.serializer.path_errors import PathNotFound
 from hyperkube_lib.serving.exchange import HttpRequest
 
+from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import ApiError
+from hyperkube.machinery.users import UserInfo
 
 if TYPE_CHECKING:
     from hyperkube_host.apiserver.pipeline.auditor import Auditor
@@ -29,11 +31,20 @@ _PLACES_MAX = 4096
 _Place = tuple[str, str, str, str, str, bool]
 
 
+class _Sender(NamedTuple):
+    """Who sends the same header lines on connections with the same certificate, and until when that is known."""
+
+    certificate: tuple[bytes, ...]
+    user: UserInfo
+    until: float
+
+
 class TurnTaking:
     """Tells which requests take turns; used on the loop's thread alone, never blocks."""
 
-    def __init__(self, services: Services, authentication: Authentication, audit: Auditor | None) -> None:
+    def __init__(self, services: Services, authentication: Authentication, audit: Auditor | None, clock: Clock) -> None:
         self._services = services
+        self._monotonic = clock.monotonic
         self._authentication = authentication
         self._audit_waits = audit is not None and audit.may_block
         self._places: dict[_Place, bool] = {}
@@ -43,9 +54,8 @@ class TurnTaking:
         """Tell whether a request that is no read takes turns."""
         if self._audit_waits or len(request.body) > LARGEST_BODY:
             return False
-        if self._authentication.remembered(request) is None:
-            return False
-        if impersonates(request.headers):
+        request.sender = self._sender(request)
+        if request.sender is None:
             return False
         info = read_info(request)
         if not info.is_resource or info.verb not in _VERBS:
@@ -59,6 +69,19 @@ class TurnTaking:
         if known is None:
             known = self._places[place] = self._is_served_here(info)
         return known
+
+    def _sender(self, request: HttpRequest) -> UserInfo | None:
+        """Return who sent a request, None for one who has to be identified first, or who acts as another."""
+        head = request.head
+        known = head.read if head is not None else None
+        if isinstance(known, _Sender) and known.certificate is request.certificate and self._monotonic() < known.until:
+            return known.user
+        found = self._authentication.remembered_until(request)
+        if found is None or impersonates(request.headers) or misplaced_token(request.headers):
+            return None
+        if head is not None:
+            head.read = _Sender(request.certificate, *found)
+        return found[0]
 
     def _is_served_here(self, info: RequestInfo) -> bool:
         """Tell whether a place has objects of this server's store that are written without asking anything else."""

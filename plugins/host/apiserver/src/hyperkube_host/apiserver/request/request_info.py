@@ -120,10 +120,16 @@ def parse(method: str, path: str, query: Query) -> RequestInfo:
 
 def read_info(request: HttpRequest) -> RequestInfo:
     """Return what method and path ask for, read once for all who look at the request; its query is not looked at."""
-    if not isinstance(request.read, RequestInfo):
+    known, line = request.read, request.line
+    if known is None and line is not None:
+        known = line.read
+    if not isinstance(known, RequestInfo):
         read = _read if len(request.path) <= _LONGEST_PATH else _read.__wrapped__
-        request.read = read(request.method, request.path)
-    return request.read
+        known = read(request.method, request.path)
+        if line is not None:
+            line.read = known
+    request.read = known
+    return known
 
 
 @lru_cache(maxsize=1024)
