@@ -71,6 +71,36 @@ Explain = Callable[[Json], tuple[str, str] | None]
 """Finds a cloud's code and message in the body of a refusal; None if it is no refusal of that cloud's."""
 
 
+def refusal(
+    what: str,
+    answer: Answer,
+    told: tuple[str, str] | None,
+    *,
+    throttled: frozenset[str] = frozenset(),
+    refusing: frozenset[int] = frozenset(),
+) -> CloudFailed:
+    """Return the error that a refusal is.
+
+    Args:
+        what: was asked, for people.
+        answer: that came.
+        told: the cloud's code and message, None where it is no word of that cloud's.
+        throttled: the codes by which it asks for fewer calls, beside HTTP's.
+        refusing: statuses from 500 on by which it refuses this one thing, and is well itself.
+    """
+    code, text = told or ("", "")
+    message = f"{what}: {answer.status} {code}: {text}" if told else f"{what}: {answer.status}"
+    retry_after = _seconds(answer.headers.get("retry-after", ""))
+    fails = answer.status >= 500 and not (told and answer.status in refusing)
+    if answer.status == TOO_MANY or code in throttled or (fails and retry_after):
+        return CloudThrottled(message, retry_after)
+    if fails or answer.status == UNAUTHORIZED:
+        return CloudUnavailable(message)
+    if told is None:
+        return CloudUnavailable(f"{message}, and not in the cloud's own words")
+    return (Missing if answer.status == NOT_FOUND else Refused)(message, answer.status, code)
+
+
 class RestApi:
     """Calls one API; thread-safe if its `Send` is."""
 
@@ -112,16 +142,7 @@ class RestApi:
 
     def _refusal(self, what: str, answer: Answer, content: Json | None) -> CloudFailed:
         told = self._explain(content) if content else None
-        code, text = told or ("", "")
-        message = f"{what}: {answer.status} {code}: {text}" if told else f"{what}: {answer.status}"
-        retry_after = _seconds(answer.headers.get("retry-after", ""))
-        if answer.status == TOO_MANY or code in self._throttled or (answer.status >= 500 and retry_after):
-            return CloudThrottled(message, retry_after)
-        if answer.status >= 500 or answer.status == UNAUTHORIZED:
-            return CloudUnavailable(message)
-        if told is None:
-            return CloudUnavailable(f"{message}, and not in the cloud's own words")
-        return (Missing if answer.status == NOT_FOUND else Refused)(message, answer.status, code)
+        return refusal(what, answer, told, throttled=self._throttled)
 
 
 class HttpSend:
