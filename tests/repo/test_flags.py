@@ -160,7 +160,8 @@ def is_read(name, sources):
     return f'"{name}"' in sources or f'f"{{what}}-{part}"' in sources or bool(re.search(field, sources, re.MULTILINE))
 
 
-CLOUDS = ("cloud.aws", "cloud.azure", "cloud.gce", "cloud.openstack", "cloud.vsphere")
+CLOUDS = ("cloud.aws", "cloud.azure", "cloud.cloudstack", "cloud.gce", "cloud.openstack", "cloud.vsphere")
+NAMED = tuple(cloud for cloud in CLOUDS if cloud != "cloud.cloudstack")
 LOOPS = ("controller.cloud-node", "controller.cloud-node-lifecycle", "controller.route", "controller.service")
 VOLUMES = ("csi.azure-file", "csi.cloud-disks")
 OF_CLOUDS = [
@@ -168,7 +169,7 @@ OF_CLOUDS = [
     ("kube-apiserver", "cloud-config", CLOUDS),
     ("kube-controller-manager", "cloud-provider", (*LOOPS, "controller.nodeipam", *VOLUMES)),
     ("kube-controller-manager", "cloud-config", CLOUDS),
-    ("kube-controller-manager", "cluster-name", (*CLOUDS, "controller.route", "controller.service")),
+    ("kube-controller-manager", "cluster-name", (*NAMED, "controller.route", "controller.service")),
     ("kube-controller-manager", "configure-cloud-routes", ("controller.route",)),
     ("kube-controller-manager", "external-cloud-volume-plugin", VOLUMES),
     (
@@ -177,7 +178,7 @@ OF_CLOUDS = [
         ("cloud-controller-manager", *(f"cloud_{loop}" for loop in (*LOOPS, "controller.nodeipam"))),
     ),
     ("cloud-controller-manager", "cloud-config", CLOUDS),
-    ("cloud-controller-manager", "cluster-name", (*CLOUDS, "cloud_controller.route", "cloud_controller.service")),
+    ("cloud-controller-manager", "cluster-name", (*NAMED, "cloud_controller.route", "cloud_controller.service")),
     ("cloud-controller-manager", "configure-cloud-routes", ("cloud_controller.route",)),
     ("cloud-controller-manager", "external-cloud-volume-plugin", ()),
     ("kubelet", "cloud-provider", ("kubelet", *VOLUMES)),

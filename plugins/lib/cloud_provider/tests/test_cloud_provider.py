@@ -29,10 +29,10 @@ def test_a_cloud_without_a_provider_is_told_in_one_line_with_what_to_use_instead
 
 
 def test_a_third_partys_provider_of_such_a_name_is_used(monkeypatch):
-    monkeypatch.setattr("hyperkube_lib.cloud_provider.provider.installed", lambda _family: {"cloudstack": object()})
+    monkeypatch.setattr("hyperkube_lib.cloud_provider.provider.installed", lambda _family: {"photon": object()})
 
-    with pytest.raises(PluginNotFound, match="cloudstack"):  # the loader is asked, which has it not
-        CloudProvider(PluginContext(name="route")).build("cloudstack")
+    with pytest.raises(PluginNotFound, match="photon"):  # the loader is asked, which has it not
+        CloudProvider(PluginContext(name="route")).build("photon")
 
 
 def test_closing_what_was_never_built_is_nothing():
