@@ -29,7 +29,7 @@ from hyperkube.storage.store import (
     StoreUnavailable,
     TxnResult,
 )
-from hyperkube.storage.subscriptions import QueueWatch, Subscription, Subscriptions, after_revision
+from hyperkube.storage.subscriptions import QueueWatch, Subscription, Subscriptions, WantsPrevious, after_revision
 
 FIRST_REVISION = 1
 """The revision of a store that was never written, as in etcd."""
@@ -153,7 +153,7 @@ class MemoryStore:
             return watch
 
     def subscribe(
-        self, start: str, end: str, deliver: Callable[[EventBatch], None], *, previous: bool = True
+        self, start: str, end: str, deliver: Callable[[EventBatch], None], *, previous: WantsPrevious = True
     ) -> Subscription:
         """Call `deliver` with every change after now, in the writer's thread."""
         with self._lock:

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import queue
 from collections.abc import Callable, Iterator
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from hyperkube.storage.store import EventBatch, StoreEvent
+
+WantsPrevious: TypeAlias = bool | Callable[[str], bool]
+"""Whether changes are to have the values before them, or of which keys: asked of each change, in the writing thread."""
 
 
 class Subscription:
@@ -25,7 +28,7 @@ class Subscription:
         deliver: Callable[[EventBatch], None],
         *,
         revision: int,
-        previous: bool,
+        previous: WantsPrevious,
         close: Callable[[Subscription], None],
     ) -> None:
         self.start = start
@@ -50,7 +53,7 @@ class Subscribable(Protocol):
     """A Store that lives in this process and calls its readers."""
 
     def subscribe(
-        self, start: str, end: str, deliver: Callable[[EventBatch], None], *, previous: bool = True
+        self, start: str, end: str, deliver: Callable[[EventBatch], None], *, previous: WantsPrevious = True
     ) -> Subscription:
         """Call `deliver` with the changes after the subscription's revision, in order and one batch at a time.
 
@@ -58,7 +61,8 @@ class Subscribable(Protocol):
             revision, or of several that were committed together; also if they changed nothing in range (a batch without
             events).
         Must: `deliver` is short, does not raise and does not write to the store. Without `previous` the events may
-            lack the previous values, which spares a disk store from reading them.
+            lack the previous values, which spares a disk store from reading them. What is written while `previous`
+            begins to want a key may still lack them.
         """
 
 
@@ -71,10 +75,10 @@ class Subscriptions:
     def __bool__(self) -> bool:
         return bool(self._subscriptions)
 
-    @property
-    def needs_previous(self) -> bool:
-        """Tell whether any subscription wants previous values."""
-        return any(subscription.previous for subscription in self._subscriptions)
+    def needs_previous(self, key: str) -> bool:
+        """Tell whether any subscription wants the previous value of a key in its range."""
+        wanting = (each.previous for each in self._subscriptions if each.start <= key < each.end)
+        return any(wants is True or (wants and wants(key)) for wants in wanting)
 
     def add(self, subscription: Subscription) -> None:
         """Deliver to `subscription` from the next `publish` on."""

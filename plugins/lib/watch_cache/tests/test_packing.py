@@ -5,6 +5,7 @@ import secrets
 import orjson
 import pytest
 from hyperkube_lib.watch_cache.cached_object import CachedObject, read_object
+from hyperkube_lib.watch_cache.cold_objects import _PACKED, PAUSE_SECONDS, PERIOD_SECONDS
 from hyperkube_lib.watch_cache.event_history import HistoryLimits
 from hyperkube_lib.watch_cache.packing import Packer
 from hyperkube_lib.watch_cache.watch_cache import StoreCache
@@ -25,7 +26,7 @@ def event(name, reason="Started"):
         "metadata": {"name": name, "namespace": "default", "uid": secrets.token_hex(16), "labels": {"app": "x"}},
         "involvedObject": owner,
         "reason": reason,
-        "message": "Container image is already present on the machine and can be accessed by the pod",
+        "message": "Container image is already present on the machine and can be accessed by the pod; " * 2,
         "source": {"component": "kubelet", "host": "a-node-with-a-long-name.example.org"},
     }
 
@@ -37,11 +38,11 @@ def fields(obj):
 class Events:
     """A cache of events on a clock of its own."""
 
-    def __init__(self, store=None, limits=WINDOW, *, expires=True):
+    def __init__(self, store=None, limits=WINDOW):
         self.store, self.clock = store or MemoryStore(), FakeClock()
         self.caches = StoreCache(self.store, self.clock)
         self.caches.start()
-        self.cache = self.caches.resource(PREFIX, read_object(fields), limits=limits, expires=expires)
+        self.cache = self.caches.resource(PREFIX, read_object(fields), limits=limits)
 
     def put(self, name, **options):
         value = orjson.dumps(event(name, **options))
@@ -89,50 +90,65 @@ def test_objects_without_fields_are_packed_too():
     assert (obj.body, dict(obj.fields)) == (b"{}" * 1000, {})
 
 
-def test_what_expires_is_packed_once_the_history_has_forgotten_its_last_change():
+def test_what_has_not_changed_for_a_round_is_packed():
     events = Events()
     events.cache.list()
-    for name in ("a", "b", "c"):
+    for name in ("a", "b"):
         events.put(name)
-    young = [events.held(name) for name in ("a", "b", "c")]
-    events.clock.advance(11)
-    for name in ("d", "e"):
-        events.put(name)
+    young = [events.held(name) for name in ("a", "b")]
 
+    events.clock.advance(PERIOD_SECONDS)
+    events.put("b")
+    first = [events.held(name) for name in ("a", "b")]
+    events.clock.advance(PERIOD_SECONDS)
+
+    assert first == young
     assert events.held("a") < young[0] / 2
-    assert events.held("b") < young[1] / 2
-    assert events.held("e") > young[0] / 2
+    assert events.held("b") == young[1]
     found = events.cache.list(matches=lambda obj: obj.fields["involvedObject.name"] == "a").objects
     assert [orjson.loads(obj.body)["metadata"]["name"] for obj in found] == ["a"]
 
 
-def test_what_does_not_expire_is_left_as_it_is():
-    events = Events(expires=False)
-    events.cache.list()
-    events.put("a")
-    young = events.held("a")
-    events.clock.advance(11)
-    for name in ("b", "c", "d"):
-        events.put(name)
-
-    assert events.held("a") == young
-
-
-def test_what_was_loaded_is_packed_a_little_with_each_change():
+def test_what_was_loaded_is_packed_in_pieces():
     before = Events()
-    for number in range(20):
-        before.put(f"old-{number:02}")
+    for number in range(_PACKED + 1):
+        before.put(f"old-{number:03}")
     events = Events(before.store)
+    listed = events.cache.list().objects
+    loose = listed[0].held
+
+    events.clock.advance(PERIOD_SECONDS)
+    first = sum(obj.held < loose / 2 for obj in listed)
+    events.clock.advance(PAUSE_SECONDS)
+
+    assert first == _PACKED
+    assert all(obj.held < loose / 2 for obj in listed)
+
+
+def test_what_is_read_stays_unpacked_until_the_next_round():
+    events = Events()
     events.cache.list()
-    loose = events.held("old-00")
-
     events.put("a")
-    packed = [obj for obj in events.cache.list().objects if obj.held < loose / 2]
-    for _ in range(3):
-        events.put("a")
+    events.clock.advance(2 * PERIOD_SECONDS)
+    packed = events.held("a")
 
-    assert len(packed) == 8
-    assert len([obj for obj in events.cache.list().objects if obj.held < loose / 2]) == 20
+    body = events.cache.get("default", "a").body
+    read = events.held("a")
+    events.clock.advance(PERIOD_SECONDS)
+
+    assert packed < read == len(body)
+    assert events.held("a") < read / 2
+
+
+def test_nothing_is_packed_after_the_end():
+    events = Events()
+    events.cache.list()
+    obj = events.cache.get("default", "a") if events.put("a") else None
+    events.caches.close()
+
+    events.clock.advance(3 * PERIOD_SECONDS)
+
+    assert obj.is_loose
 
 
 def test_the_deletion_of_a_packed_object_tells_its_last_state():
@@ -141,8 +157,8 @@ def test_the_deletion_of_a_packed_object_tells_its_last_state():
     watch = events.cache.watch()
     for name in ("a", "b", "c"):
         events.put(name)
-    events.clock.advance(11)
-    events.put("d")
+    events.clock.advance(2 * PERIOD_SECONDS)
+    assert not events.cache.get("default", "a").is_loose
     watch.drain()
 
     revision = events.store.txn([], [Delete(f"{PREFIX}default/a")]).revision

@@ -30,11 +30,11 @@ class RemoteStore:
 
 
 class Cluster:
-    def __init__(self, store, clock=None, **options):
+    def __init__(self, store, clock=None, *, expires=False, **options):
         self.store = store
         self.cache = StoreCache(store, clock or SystemClock(), **options)
         self.cache.start()
-        self.pods = self.cache.resource("/registry/pods/", read_object(fields), indexes=INDEXES)
+        self.pods = self.cache.resource("/registry/pods/", read_object(fields), indexes=INDEXES, expires=expires)
 
     def put(self, name, namespace="default", *, labels=None, node="", owner=""):
         meta = {"name": name, "namespace": namespace, "uid": f"uid-{name}", "labels": labels or {}}
@@ -43,14 +43,17 @@ class Cluster:
         pod = {"kind": "Pod", "apiVersion": "v1", "metadata": meta, "spec": {"nodeName": node}}
         return self.store.txn([], [Put(f"/registry/pods/{namespace}/{name}", orjson.dumps(pod))]).revision
 
+    def catch_up(self):
+        self.cache.wait_for(self.pods, None)
+
     def delete(self, name, namespace="default"):
         return self.store.txn([], [Delete(f"/registry/pods/{namespace}/{name}")]).revision
 
 
-@pytest.fixture(params=["in process", "remote"])
+@pytest.fixture(params=["in process", "remote", "in process, uncached", "remote, uncached"])
 def cluster(request):
-    store = MemoryStore()
-    cluster = Cluster(store if request.param == "in process" else RemoteStore(store))
+    store, (place, _, uncached) = MemoryStore(), request.param.partition(", ")
+    cluster = Cluster(store if place == "in process" else RemoteStore(store), expires=bool(uncached))
     yield cluster
     cluster.cache.close()
     store.close()
@@ -356,6 +359,7 @@ class TestWatching:
         first = cluster.put("a")
         last = cluster.put("a")
         cluster.store.compact(last)
+        cluster.catch_up()
 
         with pytest.raises(Expired) as caught:
             cluster.pods.watch(resource_version=first)
@@ -364,12 +368,12 @@ class TestWatching:
     def test_a_bookmark_comes_only_when_all_is_drained(self, cluster):
         watch = cluster.pods.watch(initial_events=False)
         revision = cluster.put("a")
-        cluster.pods.list()
+        cluster.catch_up()
         waiting = watch.bookmark()
         watch.drain()
 
         other = cluster.store.txn([], [Put("/registry/other", b"v")]).revision
-        cluster.pods.list()
+        cluster.catch_up()
 
         assert waiting is None
         assert (watch.bookmark().kind, watch.bookmark().revision) == ("BOOKMARK", other)

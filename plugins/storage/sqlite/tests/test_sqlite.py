@@ -183,6 +183,20 @@ def test_compaction_frees_what_nobody_can_read(store):
     assert store.get("/gone/0", revision=store.revision() - 1) is None
 
 
+def test_previous_values_are_read_of_the_keys_alone_that_are_wanted(store):
+    events = []
+    store.subscribe("/a", "/z", lambda batch: events.extend(batch.events), previous=lambda key: key == "/b")
+    store.subscribe("/x", "/z", lambda batch: None)
+    for value in (b"1", b"2"):
+        store.txn([], [Put("/a", value), Put("/b", value), Put("/y", value)])
+    store.txn([], [Delete("/a"), Delete("/b")])
+
+    before = [(event.key, event.previous and event.previous.value) for event in events]
+
+    created = [("/a", None), ("/b", None), ("/y", None)]
+    assert before == [*created, ("/a", b""), ("/b", b"1"), ("/y", b"1"), ("/a", b""), ("/b", b"2")]
+
+
 def test_history_is_forgotten_after_a_while(path):
     clock = FakeClock()
     store = SqliteStore(path, clock, history_seconds=60)

@@ -37,6 +37,12 @@ def test_version_zero_reads_everything_that_is_cached():
     assert (options.version, options.limit) == (0, 0)
 
 
+def test_version_zero_has_pages_where_nothing_is_cached():
+    options = list_options(request(limit="2", resourceVersion="0"), "", is_cached=False)
+
+    assert (options.version, options.limit, options.exact) == (0, 2, False)
+
+
 def test_a_match_needs_a_version():
     with pytest.raises(Invalid, match="resourceVersionMatch is forbidden unless resourceVersion is provided"):
         list_options(request(resourceVersionMatch="Exact"), "")

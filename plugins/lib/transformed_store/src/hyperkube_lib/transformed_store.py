@@ -22,7 +22,7 @@ from hyperkube.storage.store import (
     StoreWatch,
     TxnResult,
 )
-from hyperkube.storage.subscriptions import Subscribable, Subscription
+from hyperkube.storage.subscriptions import Subscribable, Subscription, WantsPrevious
 
 
 class Transformer(Protocol):
@@ -149,7 +149,7 @@ class SubscribableTransformedStore(TransformedStore):
     """The same around a store in this process, which calls its readers."""
 
     def subscribe(
-        self, start: str, end: str, deliver: Callable[[EventBatch], None], *, previous: bool = True
+        self, start: str, end: str, deliver: Callable[[EventBatch], None], *, previous: WantsPrevious = True
     ) -> Subscription:
         """Call `deliver` with values transformed back."""
         store = self.store

@@ -86,7 +86,7 @@ FLAGS = (
         Flag("storage-initialization-timeout", DURATION, "1m0s", "how long a start waits for a store that is away"),
         Flag("storage-media-type", STRING, "application/json", "encoding of stored objects"),
         Flag("default-watch-cache-size", INT, 100, "events kept per resource"),
-        Flag("watch-cache-sizes", LIST, "", "resource#size, …: so many events are kept, and no more"),
+        Flag("watch-cache-sizes", LIST, "", "resource#size, …: so many events are kept, and no more; 0 caches nothing"),
         Flag("watch-cache", BOOL, True, "serve reads and watches from memory"),
         Flag("etcd-config", STRING, "", "JSON file of the etcd client of old, in place of --etcd-servers"),
         Flag("etcd-quorum-read", BOOL, True, "read linearizably; false is refused"),

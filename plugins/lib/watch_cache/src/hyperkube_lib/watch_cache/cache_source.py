@@ -5,11 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Protocol, TypeVar
 
-from hyperkube.machinery.errors import StorageReadError
+from hyperkube.machinery.errors import StorageReadError, Timeout
 from hyperkube.storage.store import RangeResult, Store, StoreEvent
 
 Cache_contra = TypeVar("Cache_contra", contravariant=True)
 """The cache of a resource."""
+
+
+def too_large(revision: int, current: int) -> Timeout:
+    """Return the error for a resource version that the cache does not reach in time.
+
+    Source of the text: kubernetes apiserver ``pkg/storage/errors.go``.
+    """
+    cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
+    message = f"Timeout: Too large resource version: {revision}, current: {current}"
+    return Timeout(message, details={"causes": [cause], "retryAfterSeconds": 1})
 
 
 class Source(Protocol[Cache_contra]):
@@ -24,8 +34,8 @@ class Source(Protocol[Cache_contra]):
     def wait_for(self, cache: Cache_contra, revision: int | None) -> None:
         """Block until `cache` is loaded and has reached `revision` (None: the store's current one)."""
 
-    def read_range(self, start: str, end: str, revision: int) -> Iterator[RangeResult]:
-        """Read a range at a revision (0: now) straight from the store, in pages."""
+    def read_range(self, start: str, end: str, revision: int, most: int = 0) -> Iterator[RangeResult]:
+        """Read a range at a revision (0: now) straight from the store, in pages of not many more than are needed."""
 
     def report_damaged(self, key: str, error: StorageReadError) -> None:
         """Tell that the store has lost a key's value; called while the cache is locked, so it must not block."""

@@ -17,7 +17,12 @@ from hyperkube_lib.watch_cache.packing import Packed, Packer
 from hyperkube.machinery.errors import StorageReadError
 
 _METADATA = b'"metadata":{'
+_LEAST_PACKED = 500
+"""Bytes of a body from which on a packed one takes less than half."""
 _VERSION = re.compile(rb'"resourceVersion":"[^"]*"(,?)')
+
+Fields: TypeAlias = Callable[[dict[str, Any]], Mapping[str, str]]
+"""Returns what field selectors and indexes may use of an object."""
 
 
 class CachedObject:
@@ -42,7 +47,7 @@ class CachedObject:
         *,
         namespace: str = "",
         labels: Mapping[str, str] | None = None,
-        fields: Mapping[str, str] | None = None,
+        fields: Mapping[str, str] | Fields | None = None,
         owners: tuple[str, ...] = (),
     ) -> None:
         self.key = key
@@ -52,13 +57,18 @@ class CachedObject:
         self.owners = owners
         self.encodings: dict[Hashable, Any] | None = None
         self._body: bytes | Packed = body
-        self._fields: Mapping[str, str] | tuple[Any, ...] = fields or _NONE
+        self._fields: Mapping[str, str] | tuple[Any, ...] | Fields = fields or _NONE
 
     @property
     def body(self) -> bytes:
         """The JSON that clients get, with ``metadata.resourceVersion``."""
         body = self._body
-        return body if isinstance(body, bytes) else body.unpacked()
+        if isinstance(body, bytes):
+            return body
+        unpacked = body.unpacked()
+        if not body.stays:  # what is read once is mostly read again, before it is packed again
+            self._body = unpacked
+        return unpacked
 
     @property
     def held(self) -> int:
@@ -74,18 +84,36 @@ class CachedObject:
     def fields(self) -> Mapping[str, str]:
         """For field selectors and indexes, by path (``spec.nodeName``)."""
         fields = self._fields
-        return dict(zip(fields[0], fields[1:], strict=True)) if isinstance(fields, tuple) else fields
+        if isinstance(fields, tuple):
+            return dict(zip(fields[0], fields[1:], strict=True))
+        if callable(fields):
+            fields = self._fields = fields(orjson.loads(self.body))
+        return fields
 
-    def pack(self, packer: Packer) -> None:
+    @property
+    def is_loose(self) -> bool:
+        """Tell whether packing it is worth it."""
+        return isinstance(self._body, bytes) and len(self._body) >= _LEAST_PACKED
+
+    def pack(self, packer: Packer, *, stays: bool = False) -> None:
         """Take less memory, for a longer way to body and fields; used under the lock of its cache.
 
-        Readers need no lock: either they find what was there, or what takes its place.
+        Until the body is read, unless it `stays` packed also then. Readers need no lock: either they find what was
+        there, or what takes its place.
         """
         body, fields = self._body, self._fields
         if isinstance(body, bytes):
-            self._body = packer.pack(body)
-        if fields and not isinstance(fields, tuple):
+            self._body = packer.pack(body, stays=stays)
+        elif stays:
+            self._body = body.staying()
+        if fields and isinstance(fields, Mapping):
             self._fields = (packer.names(fields), *fields.values())
+
+    def settle(self) -> None:
+        """Stay as it is, packed or not, when it is read."""
+        body = self._body
+        if isinstance(body, Packed):
+            self._body = body.staying()
 
     def __repr__(self) -> str:
         return f"<CachedObject {self.key!r} at {self.revision}, {self.held} bytes>"
@@ -98,7 +126,7 @@ class CachedObject:
             with_resource_version(self.body, revision),
             namespace=self.namespace,
             labels=self.labels,
-            fields=self.fields,
+            fields=self._fields if callable(self._fields) else self.fields,
             owners=self.owners,
         )
 
@@ -109,8 +137,10 @@ Transform: TypeAlias = Callable[[str, bytes, int], CachedObject]
 """Turns (key, stored value, revision) into what the cache keeps; raises `StorageReadError` for what it cannot read."""
 
 
-def with_resource_version(value: bytes, revision: int) -> bytes:
+def with_resource_version(value: bytes, revision: int, *, has_none: bool = False) -> bytes:
     """Return an object's JSON with ``metadata.resourceVersion`` set to `revision`, without parsing it when possible.
+
+    `has_none` says that its metadata is known to have none.
 
     Raises:
         orjson.JSONDecodeError: `value` has to be parsed and is not JSON.
@@ -121,8 +151,10 @@ def with_resource_version(value: bytes, revision: int) -> bytes:
         head, version = value[:inside], b'"resourceVersion":"%d"' % revision
         if old := _VERSION.match(value, inside):
             return head + version + old[1] + value[old.end() :]
-        if b'"resourceVersion"' not in value or b'"resourceVersion"' not in orjson.dumps(
-            orjson.loads(value).get("metadata")
+        if (
+            has_none
+            or b'"resourceVersion"' not in value
+            or b'"resourceVersion"' not in orjson.dumps(orjson.loads(value).get("metadata"))
         ):
             return head + version + (b"" if value[inside : inside + 1] == b"}" else b",") + value[inside:]
     obj: dict[str, Any] = orjson.loads(value)
@@ -156,8 +188,10 @@ class _SharedLabels:
 
 
 def read_object(
-    fields: Callable[[dict[str, Any]], Mapping[str, str]] | None = None,
+    fields: Fields | None = None,
     parsed: Callable[[bytes], dict[str, Any] | None] = lambda _value: None,
+    *,
+    late: bool = False,
 ) -> Transform:
     """Return the `Transform` for plain JSON objects.
 
@@ -166,6 +200,7 @@ def read_object(
     Args:
         fields: returns what field selectors and indexes may use.
         parsed: returns the object of a value where it is known already, or None.
+        late: whether fields are read when they are first asked for, as few objects are asked.
     """
     labels = _SharedLabels().of
 
@@ -178,10 +213,10 @@ def read_object(
             return CachedObject(
                 key,
                 revision,
-                with_resource_version(value, revision),
+                with_resource_version(value, revision, has_none="resourceVersion" not in meta),
                 namespace=intern(meta.get("namespace") or ""),
                 labels=labels(meta.get("labels")) if meta.get("labels") else None,
-                fields=fields(obj) if fields else None,
+                fields=fields(obj) if fields and not late else fields,
                 owners=tuple(intern(owner["uid"]) for owner in meta.get("ownerReferences") or ()),
             )
         except (ValueError, TypeError, KeyError, AttributeError) as error:

@@ -48,8 +48,10 @@ class Decoder:
             raise StorageReadError(f'unable to transform key "{item.key}": {item.unreadable}')
         return self._transform(item.key, item.value, item.mod_revision)
 
-    def part(self, pages: Iterable[RangeResult], revision: int, most: int) -> Part:
+    def part(self, pages: Iterable[RangeResult], revision: int, most: int, *, holds: bytes = b"") -> Part:
         """Return the objects of the first pages of a range that have `most` (0: of all), without what the store lost.
+
+        Of those whose values do not hold a text only key and revision are there.
 
         Raises:
             StorageReadError: a value cannot be decoded.
@@ -57,7 +59,14 @@ class Decoder:
         objects: list[CachedObject] = []
         looked_at = count = 0
         for page in pages:
-            objects += [self.object(item) for item in page.items if not item.damaged]
+            revision = revision or page.revision
+            objects += [
+                self.object(item)
+                if holds in item.value or item.unreadable
+                else CachedObject(item.key, item.mod_revision, b"")
+                for item in page.items
+                if not item.damaged
+            ]
             looked_at += len(page.items)
             count = count or page.count
             if page.more and 0 < most <= looked_at:

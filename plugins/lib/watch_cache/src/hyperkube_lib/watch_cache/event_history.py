@@ -64,25 +64,24 @@ class EventHistory:
         self._size = self._loose_size = 0
         self.complete_from = complete_from
 
-    def append(self, event: CacheEvent, now: float) -> list[CacheEvent]:
-        """Remember one more event; forget, and return, what the limits do not cover any more."""
+    def append(self, event: CacheEvent, now: float) -> None:
+        """Remember one more event; forget what the limits do not cover any more."""
         self._events.append((now, event))
+        for obj in _held_by(event):
+            obj.settle()  # or what it weighs would change when it is read
         if weight := _weight(event):
             self._loose.append((event, weight))
             self._size += weight
             self._loose_size += weight
             self._pack()
         limits, events = self._limits, self._events
-        forgotten: list[CacheEvent] = []
         while len(events) > limits.events and (self._size > limits.size or events[0][0] <= now - limits.seconds):
             _, old = events.popleft()
-            forgotten.append(old)
             self._size -= _weight(old)
             if self._loose and self._loose[0][0] is old:
                 self._loose_size -= self._loose.popleft()[1]
             # The change itself is gone: complete is what comes after it.
             self.complete_from = old.revision
-        return forgotten
 
     def prepend(self, events: Sequence[CacheEvent], complete_from: int, until: int) -> bool:
         """Remember events from before the history's start, `until`, unless they are too many.
@@ -127,7 +126,7 @@ class EventHistory:
         while self._loose_size > most and self._loose:
             event, weight = self._loose.popleft()
             for obj in _held_by(event):
-                obj.pack(self._packer)
+                obj.pack(self._packer, stays=True)
             self._loose_size -= weight
             self._size += _weight(event) - weight
 

@@ -68,6 +68,10 @@ class ObjectTable:
         """The names of the indexes."""
         return frozenset(self._indexes)
 
+    def all(self) -> list[CachedObject]:
+        """Return all objects in no order; without the lock, too."""
+        return list(self._objects.values())
+
     def copy(self) -> ObjectTable:
         """Return another table of the same objects; it shares nothing that changes."""
         other = ObjectTable(self._indexes)

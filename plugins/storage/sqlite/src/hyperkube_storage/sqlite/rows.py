@@ -216,13 +216,6 @@ def read_events(connection: sqlite3.Connection, start: str, end: str, after: int
     ]
 
 
-def previous_of(connection: sqlite3.Connection, row: Row, known: Mapping[int, Row]) -> KeyValue | None:
-    """Return what a row replaced, from `known` or the file; None for a creation."""
-    if (before := known.get(row.previous)) is not None:
-        return key_value(before)
-    return read_item(connection, row.key, row.previous) if row.previous else None
-
-
 def hidden(connection: sqlite3.Connection, after: int, compacted: int, most: int) -> tuple[list[int], int]:
     """Return ids of rows that compaction has hidden, and the row id up to which these are all; looks at `most` rows.
 

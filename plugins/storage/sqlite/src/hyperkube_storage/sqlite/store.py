@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -49,7 +49,7 @@ from hyperkube.storage.store import (
     StoreUnavailable,
     TxnResult,
 )
-from hyperkube.storage.subscriptions import QueueWatch, Subscription, Subscriptions, after_revision
+from hyperkube.storage.subscriptions import QueueWatch, Subscription, Subscriptions, WantsPrevious, after_revision
 
 FATAL = frozenset({sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 """After these it is unknown what is on the disk: the store refuses everything until it is opened again."""
@@ -185,7 +185,7 @@ class SqliteStore:
         return watch
 
     def subscribe(
-        self, start: str, end: str, deliver: Callable[[EventBatch], None], *, previous: bool = True
+        self, start: str, end: str, deliver: Callable[[EventBatch], None], *, previous: WantsPrevious = True
     ) -> Subscription:
         """Call `deliver` with every change after now, in the thread that writes."""
         with self._lock:
@@ -344,17 +344,19 @@ class SqliteStore:
 
     def _events(self, new: Sequence[Row]) -> Sequence[StoreEvent]:
         """Return the new rows as events; previous values are read from the disk only if a subscriber wants them."""
-        known = {row.id: row for row in new}
-        if self._subscriptions.needs_previous:
+        known, wants = {row.id: row for row in new}, self._subscriptions.needs_previous
+        read: dict[int, KeyValue | None] = {}
+        if wanted := [row for row in new if row.previous and row.previous not in known and wants(row.key)]:
             with self.database.reader() as connection:
-                return [rows.event(row, rows.previous_of(connection, row, known)) for row in new]
-        previous = {row.id: known.get(row.previous) or self._without_value(row) for row in new}
-        items = {row_id: rows.key_value(row) if row is not None else None for row_id, row in previous.items()}
-        return [rows.event(row, items[row.id]) for row in new]
+                read = {row.id: rows.read_item(connection, row.key, row.previous) for row in wanted}
+        return [rows.event(row, read[row.id] if row.id in read else self._before(row, known)) for row in new]
 
-    def _without_value(self, row: Row) -> Row | None:
+    def _before(self, row: Row, known: Mapping[int, Row]) -> KeyValue | None:
+        """Return what a row replaced: from `known`, or without its value; None for a creation."""
+        if (before := known.get(row.previous)) is not None:
+            return rows.key_value(before)
         entry = self._index.get(row.key) if row.previous else None
-        return Row(entry.row, 0, row.key, entry.created, entry.version, entry.lease, b"") if entry else None
+        return KeyValue(row.key, b"", entry.created, entry.revision, entry.version, entry.lease) if entry else None
 
     def _current(self, work: Transaction) -> list[KeyValue | None]:
         """Return what a failed transaction compared with; a version compacted meanwhile is read as it is now."""
@@ -377,13 +379,11 @@ class SqliteStore:
             raise Compacted(revision, self._compacted)
 
     def _subscribe(
-        self, start: str, end: str, deliver: Callable[[EventBatch], None], *, previous: bool
+        self, start: str, end: str, deliver: Callable[[EventBatch], None], *, previous: WantsPrevious
     ) -> Subscription:
-        subscription = Subscription(
-            start, end, deliver, revision=self._revision, previous=previous, close=self._unsubscribe
-        )
-        self._subscriptions.add(subscription)
-        return subscription
+        added = Subscription(start, end, deliver, revision=self._revision, previous=previous, close=self._unsubscribe)
+        self._subscriptions.add(added)
+        return added
 
     def _unsubscribe(self, subscription: Subscription) -> None:
         with self._lock:

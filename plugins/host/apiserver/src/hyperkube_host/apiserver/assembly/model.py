@@ -21,7 +21,8 @@ from hyperkube_host.apiserver.storage.storage_options import (
     server_overrides,
     storage_versions,
 )
-from hyperkube_lib.watch_cache.watch_cache import CacheState, StoreCache
+from hyperkube_lib.watch_cache.cache_state import CacheState
+from hyperkube_lib.watch_cache.watch_cache import StoreCache
 
 from hyperkube.hookspecs.api import ApiGroupVersion, ApiHooks, ObjectRules
 from hyperkube.hookspecs.descriptions import Descriptions

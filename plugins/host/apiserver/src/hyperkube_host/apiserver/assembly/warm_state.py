@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from hyperkube_lib.watch_cache.watch_cache import CacheState
+from hyperkube_lib.watch_cache.cache_state import CacheState
 
 
 class WarmState(NamedTuple):

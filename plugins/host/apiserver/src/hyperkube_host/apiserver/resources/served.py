@@ -132,7 +132,7 @@ class ResourceStorage:
         return self._cache
 
     def _transform(self) -> Transform:
-        read = read_object(texts_of(self._fields) if self._fields else None, self._object_of)
+        read = read_object(texts_of(self._fields) if self._fields else None, self._object_of, late=self._expires)
         if self._custom is not None and self._custom.reshapes:
             return self._of_custom(self._custom, read)
         written, loads = self._written, self.loads

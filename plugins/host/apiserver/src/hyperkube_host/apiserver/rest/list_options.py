@@ -36,12 +36,13 @@ class ListOptions:
     start: str = ""
 
 
-def list_options(request: ApiRequest, prefix: str) -> ListOptions:
+def list_options(request: ApiRequest, prefix: str, *, is_cached: bool = True) -> ListOptions:
     """Return the options of a list.
 
     Args:
         request: the list.
         prefix: below the resource's own prefix: what the keys of all selected objects start with.
+        is_cached: whether the answer comes from a cache, which has no pages of whatever it has.
 
     Raises:
         BadRequest: a number or the continue token cannot be read.
@@ -61,7 +62,7 @@ def list_options(request: ApiRequest, prefix: str) -> ListOptions:
         raise BadRequest(f"invalid resource version: {error}") from error
     match = request.param("resourceVersionMatch")
     exact = match == "Exact" or (bool(limit) and bool(version) and not match)
-    if version == 0:
+    if version == 0 and is_cached:
         limit = 0
     return ListOptions(version, exact, limit)
 

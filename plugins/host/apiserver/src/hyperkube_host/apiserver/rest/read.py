@@ -58,8 +58,8 @@ def list_objects(services: Services, request: ApiRequest, target: Target) -> Lis
         return ListPage(served, (), 0, computed=answer.get("items") or [])
     selection = select(request, target)
     prefix = f"{selection.namespace}/" if selection.namespace else ""
-    options = list_options(request, prefix)
     cache = served.stored().cache
+    options = list_options(request, prefix, is_cached=cache.is_cached)
     listed = partial(
         cache.list,
         namespace=selection.namespace,
@@ -69,6 +69,7 @@ def list_objects(services: Services, request: ApiRequest, target: Target) -> Lis
         start=options.start,
         resource_version=options.version,
         exact=options.exact,
+        holds=selection.holds,
     )
     try:
         if selection.converted is not None:  # asks once for all of them; each is then known

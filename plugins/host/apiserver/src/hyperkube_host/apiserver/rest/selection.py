@@ -5,6 +5,7 @@ Source: kubernetes apiserver ``pkg/endpoints/handlers/get.go``, ``pkg/registry/g
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 
 from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
@@ -17,6 +18,9 @@ from hyperkube.machinery.errors import BadRequest
 from hyperkube.machinery.fields import FieldSelector, FieldSelectorError, parse_field_selector
 from hyperkube.machinery.labels import Selector, SelectorError, parse_selector
 
+_PLAIN = re.compile(r"[\w.:/{}-]+", re.ASCII).fullmatch
+"""Matches texts that are in JSON as they are, whoever writes it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Selection:
@@ -28,6 +32,7 @@ class Selection:
         matches: None when everything in scope matches.
         converted: what else has to be true, of objects in the version that is asked for. A webhook converts them: it
             may take long and raise `ApiError`, and is not for where nothing may wait.
+        holds: a text in the JSON of all that match, of resources that are not cached; may be empty.
     """
 
     namespace: str = ""
@@ -35,6 +40,7 @@ class Selection:
     index: Index | None = None
     matches: Predicate | None = None
     converted: Predicate | None = None
+    holds: bytes = b""
 
     @property
     def is_whole(self) -> bool:
@@ -69,7 +75,9 @@ def select(request: ApiRequest, target: Target) -> Selection:
         test = _converted_test(target.served, fields)
         return Selection(namespace, name, None, predicate(target.served, labels, None), test)
     index = _index(fields, target.served) if fields is not None else None
-    return Selection(namespace, name, index, predicate(target.served, labels, fields))
+    return Selection(
+        namespace, name, index, predicate(target.served, labels, fields), holds=_held(fields, target.served)
+    )
 
 
 def _labels(text: str) -> Selector | None:
@@ -113,6 +121,17 @@ def _index(fields: FieldSelector, served: ServedResource) -> Index | None:
         if value:
             return path, value
     return None
+
+
+def _held(fields: FieldSelector | None, served: ServedResource) -> bytes:
+    """Return the longest text that the stored JSON of an event must hold to match, as events have their fields in it.
+
+    Of one that JSON might escape nothing is known.
+    """
+    if fields is None or served.spec.ttl_seconds is None or not served.is_stored:
+        return b""
+    values = [value for field, operator, value in fields.requirements if operator == "=" and field not in NAME_FIELDS]
+    return max((value.encode() for value in values if _PLAIN(value)), key=len, default=b"")
 
 
 def predicate(served: ServedResource, labels: Selector | None, fields: FieldSelector | None) -> Predicate | None:
