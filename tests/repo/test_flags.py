@@ -160,8 +160,16 @@ def is_read(name, sources):
     return f'"{name}"' in sources or f'f"{{what}}-{part}"' in sources or bool(re.search(field, sources, re.MULTILINE))
 
 
-CLOUDS = ("cloud.aws", "cloud.azure", "cloud.cloudstack", "cloud.gce", "cloud.openstack", "cloud.vsphere")
-NAMED = tuple(cloud for cloud in CLOUDS if cloud != "cloud.cloudstack")
+CLOUDS = (
+    "cloud.aws",
+    "cloud.azure",
+    "cloud.cloudstack",
+    "cloud.gce",
+    "cloud.openstack",
+    "cloud.ovirt",
+    "cloud.vsphere",
+)
+NAMED = tuple(cloud for cloud in CLOUDS if cloud not in {"cloud.cloudstack", "cloud.ovirt"})
 LOOPS = ("controller.cloud-node", "controller.cloud-node-lifecycle", "controller.route", "controller.service")
 VOLUMES = ("csi.azure-file", "csi.cloud-disks")
 OF_CLOUDS = [

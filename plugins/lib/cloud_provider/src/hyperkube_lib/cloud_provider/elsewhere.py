@@ -1,8 +1,8 @@
 """Clouds that Kubernetes has, or had, a provider for and we have not: what to do instead, in one line each.
 
-Looked for: a client library that is kept. oVirt has one (``ovirt-engine-sdk-python``); those of Rackspace (``pyrax``;
-``rackspaceauth``, which speaks its identity service, silences a process's warnings of TLS where it is imported) and
-Mesos (``mesos.interface``) are given up, Photon Platform's is gone, as the last two clouds are.
+Looked for: a client library that is kept. Those of Rackspace (``pyrax``; ``rackspaceauth``, which speaks its identity
+service, silences a process's warnings of TLS where it is imported) and Mesos (``mesos.interface``) are given up, Photon
+Platform's is gone, as the last two clouds are.
 Source: kubernetes 1.5 ``pkg/cloudprovider/providers/providers.go``.
 """
 
@@ -13,7 +13,6 @@ from typing import Final
 from hyperkube.machinery.errors import UsageError
 
 INSTEAD: Final = {
-    "ovirt": "has no provider here, nor a cloud controller manager elsewhere: run its machines without a cloud",
     "photon": "is no more: VMware has given Photon Platform up, and no client library of it is left",
     "mesos": "is no more: Apache Mesos is retired, and Kubernetes runs on it no longer",
     "rackspace": "has no client library that is kept: its clouds are OpenStack's, use --cloud-provider=openstack",
