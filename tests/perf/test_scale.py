@@ -18,11 +18,12 @@ pytest.importorskip("matplotlib")
 sys.path.insert(0, str(Path(__file__).parent))
 
 
-from scale import growth, observers, report, shapes
+from scale import growth, hollow_node, observers, pod_status, report, shapes, steps
 from scale.__main__ import asked
-from scale.api import version_of
+from scale.api import Lines, Refused, version_of
 from scale.hollow_node import Watches
-from scale.samples import Samples, percentile
+from scale.pod_status import PodEvents, PodStatuses
+from scale.samples import OWN_DELAY, Samples, percentile
 from scale.servers import Usage
 
 PAGE = Path(__file__).parents[2] / "docs/how-to/measure-a-large-cluster.md"
@@ -40,10 +41,13 @@ def test_samples_of_another_process_are_added(tmp_path):
     ours.add("GET pods", 0.1, 10.0)
     theirs.add("GET pods", 0.3, 20.0)
 
+    theirs.mark("seen", "u", 21.0)
+    theirs.mark("seen", "u", 22.0)
     theirs.save(tmp_path / "saved")
     ours.load(tmp_path / "saved")
 
     assert ours.of("GET pods") == [0.1, 0.3]
+    assert ours.marks("seen") == {"u": 21.0}
     assert ours.of("GET pods", begin=15.0) == [0.3]
 
 
@@ -154,6 +158,126 @@ def test_a_pod_starts_between_the_request_and_the_event_that_says_running():
     assert samples.of(observers.SCHEDULED) == [1.0]
     assert samples.of(observers.POD_START) == [2.5]
     assert watcher.running == {"u"}
+
+
+def test_the_steps_of_a_pods_start_add_up():
+    samples = Samples()
+    for moment, step in zip((10.0, 11.0, 11.5, 12.0, 14.0, 14.25), steps.STEPS, strict=True):
+        samples.mark(step, "u", moment)
+    samples.mark(observers.CREATED, "never ran", 10.0)
+    samples.add(OWN_DELAY, 0.125, 12.0)
+    phase = report.Phase("churn", 10.0, 20.0, pace=0.25)
+
+    told = steps.told(samples, phase.begin, phase.end)
+
+    assert [each["p99"] for each in told.values()] == [1.0, 0.5, 0.5, 2.0, 0.25]
+    assert steps.told(samples, 20.0, 30.0) == {}
+    assert "| the load's own delay, once at each read | 0.125 / 0.125 |" in [*steps.table(samples, [phase])]
+
+
+def test_a_body_of_a_watch_is_taken_apart_by_lines_wherever_it_is_cut():
+    taken: list[bytes] = []
+    lines = Lines(taken.append, "1")
+    event = b'{"type":"ADDED","object":{"metadata":{"resourceVersion":"%d"}}}'
+    body = b"\n".join(event % number for number in (7, 8, 9)) + b"\n"
+
+    for place in range(0, len(body), 50):
+        lines.feed(body[place : place + 50])
+
+    assert taken == [event % 7, event % 8, event % 9]
+    assert lines.version == "9"
+    lines.feed(b'{"type":"ERROR","object":{}}\n')
+    assert (len(taken), lines.version) == (3, "")
+
+
+class ApiThat:
+    """An API that answers from a list: None for yes, a status or an error for no; notes what it is asked."""
+
+    def __init__(self, *answers: object) -> None:
+        self.samples = Samples()
+        self.asked: list[tuple[str, object]] = []
+        self._answers = list(answers)
+
+    async def bytes_of(self, kind: str, _method: str, _path: str, body: object = None, _media: str = "") -> None:
+        self.asked.append((kind, body))
+        await asyncio.sleep(0)
+        answer = self._answers.pop(0) if self._answers else None
+        if isinstance(answer, int):
+            raise Refused(answer, "")
+        if isinstance(answer, Exception):
+            raise answer
+
+
+def kinds_after(api: ApiThat, writer: PodStatuses | PodEvents, *says: tuple) -> list[str]:
+    """Return the requests that a writer sends after it is told things, each a turn of the loop after the other."""
+
+    async def run() -> None:
+        task = asyncio.create_task(writer.run())
+        for words in says:
+            writer.say(*words[:2], **dict(words[2:]))
+        for _ in range(50):
+            await asyncio.sleep(0.001)
+        task.cancel()
+
+    asyncio.run(run())
+    return [kind for kind, _ in api.asked]
+
+
+def test_of_the_statuses_that_wait_the_latest_of_a_pod_is_written_and_then_its_end():
+    api = ApiThat()
+    pod, late = a_pod("Pending"), {"phase": "Running"}
+    statuses = PodStatuses(api, api.samples)
+
+    kinds = kinds_after(api, statuses, (pod, {"phase": "Pending"}), (pod, late, ("is_over", True)))
+
+    assert kinds == ["GET pods", "PATCH pods/status", "DELETE pods"]
+    assert api.asked[1][1]["status"] == late
+    assert [*api.samples.marks(pod_status.WRITTEN)] == ["u"]
+
+
+@pytest.mark.parametrize("answer", [500, ConnectionError()], ids=["refused", "lost"])
+def test_a_status_that_cannot_be_written_is_tried_again(answer, monkeypatch):
+    monkeypatch.setattr(pod_status, "RETRY_SECONDS", 0.0)
+    api = ApiThat(answer)
+
+    kinds = kinds_after(api, PodStatuses(api, api.samples), (a_pod("Pending"), {"phase": "Pending"}))
+
+    assert kinds == ["GET pods", "GET pods", "PATCH pods/status"]
+
+
+def test_a_pod_that_is_gone_is_left_alone():
+    api = ApiThat(404)
+
+    kinds = kinds_after(api, PodStatuses(api, api.samples), (a_pod("Pending"), {"phase": "Pending"}))
+
+    assert kinds == ["GET pods"]
+
+
+def test_events_are_sent_once_each_whatever_becomes_of_them():
+    api = ApiThat(500)
+    pod = {**a_pod("Pending"), "metadata": {**a_pod("Pending")["metadata"], "resourceVersion": "1"}}
+
+    kinds = kinds_after(api, PodEvents(api, "n"), (pod, "Pulled"), (pod, "Started"))
+
+    assert kinds == ["POST events"] * 2
+
+
+def test_a_pods_start_waits_for_its_token_and_not_for_what_is_said_of_it():
+    api = ApiThat()
+    node = hollow_node.HollowNode("n", api, "10.0.0.1", hollow_node.Pace(start=0.0, watches=Watches.PODS))
+    pod = a_pod("Pending")
+    pod |= {"metadata": {**pod["metadata"], "resourceVersion": "1"}, "spec": {"containers": []}}
+    line = json.dumps({"type": "ADDED", "object": pod}).encode()
+
+    async def run() -> None:
+        node._pod_event(line)
+        for _ in range(10):
+            await asyncio.sleep(0.001)
+
+    asyncio.run(run())
+
+    assert [kind for kind, _ in api.asked] == ["POST serviceaccounts/token"]
+    assert [*api.samples.marks(hollow_node.STARTED)] == ["u"]
 
 
 def test_an_endpoint_is_programmed_when_a_slice_says_so_after_the_pod():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import gc
+import os
 import shutil
 import subprocess
 import sys
@@ -20,9 +21,10 @@ import uvloop
 from servers_under_load import TOKEN, pace
 
 from scale import observers, report, servers, shapes
-from scale.api import Api, Connections, trusting
+from scale.api import Api, trusting
 from scale.hollow_node import RENEW_SECONDS, Watches
-from scale.samples import Samples
+from scale.http_connections import Connections
+from scale.samples import Samples, own_delay
 
 NODES_PER_PROCESS = 500
 LOOK_SECONDS = 1.0
@@ -67,7 +69,8 @@ class Bench:
         looking = asyncio.create_task(self._look())
         background = [asyncio.create_task(watcher.run(api))]
         watched = observers.INFORMERS * self.load.informers
-        background += [asyncio.create_task(observers.drain(api, path)) for path in watched]
+        background += [asyncio.create_task(api.watch(path)) for path in watched]
+        background.append(asyncio.create_task(own_delay(self.samples)))
         try:
             await self._phase(looking, "nodes", self._nodes(api))
             if self.load.watches is not Watches.NONE:
@@ -134,12 +137,8 @@ class Bench:
 
         async def registered() -> bool:
             leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
-            answer = await api.call("LIST leases", "GET", f"{leases}?limit=1&resourceVersion=0")
-            rest = answer["metadata"].get("remainingItemCount")
-            count = len(answer["items"]) + (rest or 0)
-            if rest is None and count:
-                count = len((await api.call("LIST leases", "GET", f"{leases}?resourceVersion=0"))["items"])
-            return count >= self.load.nodes
+            answer = await api.call("LIST leases", "GET", f"{leases}?limit=1")
+            return len(answer["items"]) + answer["metadata"].get("remainingItemCount", 0) >= self.load.nodes
 
         await self._until(registered, "nodes registered")
 
@@ -223,6 +222,7 @@ def run(load: Load, wanted: servers.Wanted) -> None:
     bench = None
     try:
         with servers.running(folder, wanted) as cluster:
+            cluster.pids["load-observers"] = os.getpid()
             bench = Bench(cluster, load)
             bench.facts["load"] = {
                 key: value.value if isinstance(value, Watches) else value

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import random
 import ssl
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
+from urllib.parse import urlencode, urlsplit
 
-import aiohttp
 import orjson
 
+from scale.http_connections import Answer, Connections
 from scale.samples import Samples
 
 STRATEGIC_MERGE = "application/strategic-merge-patch+json"
@@ -19,8 +21,8 @@ MERGE = "application/merge-patch+json"
 WATCH_SECONDS = (300, 600)
 """Clients end a watch after a time between these, and begin another one. Source: client-go ``tools/cache/reflector.go``."""
 RETRY_SECONDS = 1.0
-_LINE_BYTES = 1 << 22
 _GONE = 410
+_ERROR = b'{"type":"ERROR"'
 
 
 class Refused(Exception):
@@ -39,32 +41,16 @@ def trusting() -> ssl.SSLContext:
     return context
 
 
-class Connections:
-    """Connections to the API servers: requests share them, each watch has its own; `most` 0 is as many as are needed.
-
-    Several of these share the context `trust`.
-    """
-
-    def __init__(self, servers: list[str], trust: ssl.SSLContext, most: int = 0) -> None:
-        self.servers = servers
-        self.session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=most, ssl=trust, keepalive_timeout=60),
-            timeout=aiohttp.ClientTimeout(total=None, sock_connect=60),
-            read_bufsize=_LINE_BYTES,
-        )
-
-    async def close(self) -> None:
-        """Close all of them."""
-        await self.session.close()
-
-
 class Api:
     """The API as one user sees it, from one of the API servers."""
 
     def __init__(self, connections: Connections, token: str, samples: Samples, server: int = 0) -> None:
-        self._session = connections.session
-        self._base = connections.servers[server % len(connections.servers)]
-        self._headers = {"Authorization": f"Bearer {token}", "Accept": "application/json"}
+        self._connections = connections
+        self._server = connections.servers[server % len(connections.servers)]
+        self._head = (
+            f"Host: {urlsplit(self._server).netloc}\r\nAuthorization: Bearer {token}\r\n"
+            "User-Agent: hollow-node\r\nAccept: application/json\r\nAccept-Encoding: gzip\r\n"
+        )
         self.samples = samples
 
     async def call(self, kind: str, method: str, path: str, body: Any = None, media: str = "application/json") -> Any:
@@ -72,28 +58,36 @@ class Api:
 
         Raises:
             Refused: the answer is an error.
-            aiohttp.ClientError: there is no answer.
+            Lost: there is no answer.
         """
-        return orjson.loads(await self.bytes_of(kind, method, path, body, media))
+        answer = await self._answer(kind, method, path, body, media)
+        return orjson.loads(gzip.decompress(answer.body) if answer.encoding == "gzip" else answer.body)
 
     async def bytes_of(
         self, kind: str, method: str, path: str, body: Any = None, media: str = "application/json"
     ) -> bytes:
-        """Send a request and return the answer as it came; see `call`."""
-        headers, data = self._headers, None
-        if body is not None:
-            headers, data = {**headers, "Content-Type": media}, orjson.dumps(body)
-        began = time.monotonic()
-        async with self._session.request(method, self._base + path, headers=headers, data=data) as answer:
-            content = await answer.read()
-        if answer.status >= 400:
-            self.samples.add(f"error {answer.status} {kind}", time.monotonic() - began)
-            raise Refused(answer.status, content[:300].decode(errors="replace"))
-        self.samples.add(kind, time.monotonic() - began)
-        return content
+        """Send a request and return the answer as it came, compressed or not; see `call`."""
+        return (await self._answer(kind, method, path, body, media)).body
 
-    async def watch(self, path: str, parameters: Mapping[str, str] | None = None) -> AsyncIterator[bytes]:
-        """Yield the events of a watch that begins with what is there, line by line, without end.
+    async def _answer(self, kind: str, method: str, path: str, body: Any, media: str) -> Answer:
+        data = b"" if body is None else orjson.dumps(body)
+        head = f"{method} {path} HTTP/1.1\r\n{self._head}"
+        if data:
+            head = f"{head}Content-Type: {media}\r\nContent-Length: {len(data)}\r\n"
+        began = time.monotonic()
+        connection = await self._connections.connection(self._server)
+        answer = await connection.send(head.encode() + b"\r\n" + data)
+        seconds = answer.moment - began
+        if answer.status >= 400:
+            self.samples.add(f"error {answer.status} {kind}", seconds, answer.moment)
+            raise Refused(answer.status, answer.body[:300].decode(errors="replace"))
+        self.samples.add(kind, seconds, answer.moment)
+        return answer
+
+    async def watch(
+        self, path: str, parameters: Mapping[str, str] | None = None, take: Callable[[bytes], None] | None = None
+    ) -> None:
+        """Give each event of a watch that begins with what is there to `take`, line by line, without end.
 
         A watch that ends goes on from its last bookmark or event, one that is told that its version is gone begins
         again.
@@ -106,22 +100,45 @@ class Api:
                 asked["resourceVersion"] = version
             else:
                 asked |= {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
+            lines = Lines(take, version)
+            connection = None
             try:
-                async with self._session.get(self._base + path, params=asked, headers=self._headers) as answer:
-                    if answer.status != 200:
-                        self.samples.add(f"error {answer.status} WATCH", 0.0)
-                        version = "" if answer.status == _GONE else version
-                        await asyncio.sleep(RETRY_SECONDS)
-                        continue
-                    async for line in answer.content:
-                        if line.startswith(b'{"type":"ERROR"'):
-                            version = ""
-                            break
-                        version = version_of(line) or version
-                        yield line
-            except (aiohttp.ClientError, ConnectionError):
+                connection = await self._connections.connection(self._server)
+                head = f"GET {path}?{urlencode(asked)} HTTP/1.1\r\n{self._head}\r\n"
+                answer = await connection.send(head.encode(), lines.feed)
+                version = lines.version
+                if answer.status != 200:
+                    self.samples.add(f"error {answer.status} WATCH", 0.0)
+                    version = "" if answer.status == _GONE else version
+                    await asyncio.sleep(RETRY_SECONDS)
+            except ConnectionError:
+                version = lines.version
                 self.samples.add("error connection WATCH", 0.0)
                 await asyncio.sleep(RETRY_SECONDS)
+            except asyncio.CancelledError:
+                if connection is not None:
+                    connection.close()  # a watch would not end by itself
+                raise
+
+
+class Lines:
+    """Takes the body of a watch apart; `version` is that of the last event, empty after an error."""
+
+    def __init__(self, take: Callable[[bytes], None] | None, version: str) -> None:
+        self.version = version
+        self._take = take
+        self._rest = b""
+
+    def feed(self, data: bytes) -> None:
+        """Take a piece of the body."""
+        *lines, self._rest = (self._rest + data if self._rest else data).split(b"\n")
+        if not lines:
+            return
+        if self._take is not None:
+            for line in lines:
+                if not line.startswith(_ERROR):
+                    self._take(line)
+        self.version = "" if lines[-1].startswith(_ERROR) else version_of(lines[-1]) or self.version
 
 
 _VERSION = b'"resourceVersion":"'

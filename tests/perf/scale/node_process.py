@@ -10,9 +10,10 @@ from pathlib import Path
 
 import uvloop
 
-from scale.api import Api, Connections, trusting
+from scale.api import Api, trusting
 from scale.hollow_node import HollowNode, Pace, Watches
-from scale.samples import Samples
+from scale.http_connections import Connections
+from scale.samples import Samples, own_delay
 
 
 def node_name(index: int) -> str:
@@ -47,7 +48,7 @@ async def run(servers: list[str], first: int, count: int, pace: Pace, file: Path
         )
         for index in range(first, first + count)
     ]
-    running = asyncio.gather(*(node.run() for node in nodes))
+    running = asyncio.gather(own_delay(samples), *(node.run() for node in nodes))
     ended = asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
     gc.collect()
     gc.freeze()

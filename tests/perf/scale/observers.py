@@ -12,7 +12,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-import aiohttp
 import orjson
 
 from scale.api import MERGE, Api, Refused
@@ -20,6 +19,7 @@ from scale.samples import Samples
 
 POD_START = "SLI pod start"
 SCHEDULED = "SLI pod start: created to bound"
+CREATED, BOUND, RUNNING = "created", "bound", "running"
 ENDPOINT = "SLI endpoint programming"
 GET_POD, LIST_NAMESPACE, LIST_CLUSTER = "GET pods", "LIST pods of a namespace", "LIST pods of the cluster"
 INFORMERS = (
@@ -61,14 +61,17 @@ class PodWatcher:
         self.keys[uid] = key
         if uid not in self._begun:
             self._begun[uid] = self._sent.pop(key, moment)
+            self._samples.mark(CREATED, uid, self._begun[uid])
         begun = self._begun[uid]
         if pod["spec"].get("nodeName") and uid not in self._bound:
             self._bound.add(uid)
             self._samples.add(SCHEDULED, moment - begun, moment)
+            self._samples.mark(BOUND, uid, moment)
         phase = status.get("phase")
         if phase == "Running" and uid not in self.running:
             self.running.add(uid)
             self._samples.add(POD_START, moment - begun, moment)
+            self._samples.mark(RUNNING, uid, moment)
             self._ready[key] = moment
         if phase in {"Succeeded", "Failed"}:
             self.running.discard(uid)
@@ -86,11 +89,14 @@ class PodWatcher:
 
     async def follow(self, api: Api, path: str, take: Callable[[str, Any, float], None]) -> None:
         """Give each event of a watch to `take`, for ever."""
-        async for line in api.watch(path):
+
+        def take_line(line: bytes) -> None:
             moment = time.monotonic()
             event = orjson.loads(line)
             if event["type"] != "BOOKMARK":
                 take(event["type"], event["object"], moment)
+
+        await api.watch(path, take=take_line)
 
     async def run(self, api: Api) -> None:
         """Follow both, for ever."""
@@ -100,17 +106,11 @@ class PodWatcher:
         )
 
 
-async def drain(api: Api, path: str) -> None:
-    """Be an informer that throws away what it gets."""
-    async for _ in api.watch(path):
-        pass
-
-
 async def probe(api: Api, watcher: PodWatcher, namespaces: list[str]) -> None:
     """Read a pod each second, a namespace's pods each ten, all pods each thirty."""
     count = 0
     while True:
-        with suppress(Refused, aiohttp.ClientError):  # counted by the client
+        with suppress(Refused, ConnectionError):  # counted by the client
             if watcher.keys:
                 namespace, name = next(reversed(watcher.keys.values()))
                 await api.bytes_of(GET_POD, "GET", f"/api/v1/namespaces/{namespace}/pods/{name}")
@@ -157,11 +157,11 @@ async def operate(api: Api, namespace: str, count: int = 20) -> None:
     for number in range(count):
         body = {"kind": "Load", "apiVersion": "scale.example.com/v1", "metadata": {"name": f"load-{number}"}}
         await api.bytes_of("POST loads", "POST", path, {**body, "spec": {"number": number}})
-    watching = asyncio.create_task(drain(api, f"{_CUSTOM}/loads"))
+    watching = asyncio.create_task(api.watch(f"{_CUSTOM}/loads"))
     turn = 0
     try:
         while True:
-            with suppress(Refused, aiohttp.ClientError):  # counted by the client
+            with suppress(Refused, ConnectionError):  # counted by the client
                 patch = {"status": {"turn": turn}}
                 await api.bytes_of("PATCH loads/status", "PATCH", f"{path}/load-{turn % count}/status", patch, MERGE)
                 if turn % 10 == 0:

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from scale import growth, observers
+from scale import growth, observers, steps
 from scale.samples import Samples, percentile
 from scale.servers import Usage
 
@@ -120,6 +120,7 @@ def text(run: Run) -> str:
             "",
             *_facts(run),
             *_levels(run),
+            *steps.table(run.samples, run.phases),
             *_servers(run),
             *_costs(run),
             *growth.table(_growth(run)),
@@ -169,7 +170,7 @@ def _servers(run: Run) -> Iterator[str]:
 
 def calls_in(samples: Samples, phase: Phase) -> int:
     """Return how many calls were answered in a phase."""
-    kinds = (kind for kind in samples.kinds() if not kind.startswith(("SLI ", "error ")))
+    kinds = (kind for kind in samples.kinds() if not kind.startswith(("SLI ", "KIT ", "error ")))
     return sum(len(samples.of(kind, phase.begin, phase.end)) for kind in kinds)
 
 
@@ -224,6 +225,7 @@ def write(run: Run, folder: Path) -> None:
             **asdict(phase),
             "servers": [asdict(row) for row in rows_of(run, phase)],
             "levels": _measured(run, phase),
+            "pod start": steps.told(run.samples, phase.begin, phase.end),
             "growth": [asdict(row) for row in growth.growths(run.history, run.stored, phase.begin, phase.end)],
         }
         for phase in run.phases

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 import time
@@ -19,14 +20,23 @@ def percentile(values: Iterable[float], share: float) -> float:
 
 
 class Samples:
-    """Latencies in seconds: kind → the moments (of the machine's monotonic clock) and the latencies."""
+    """Latencies in seconds: kind → the moments (of the machine's monotonic clock) and the latencies; steps of objects."""
 
     def __init__(self) -> None:
         self._taken: dict[str, list[tuple[float, float]]] = defaultdict(list)
+        self._marks: dict[str, dict[str, float]] = defaultdict(dict)
 
     def add(self, kind: str, seconds: float, moment: float | None = None) -> None:
         """Add one."""
         self._taken[kind].append((time.monotonic() if moment is None else moment, seconds))
+
+    def mark(self, step: str, uid: str, moment: float | None = None) -> None:
+        """Take down that an object has now come to a step; the first time counts."""
+        self._marks[step].setdefault(uid, time.monotonic() if moment is None else moment)
+
+    def marks(self, step: str) -> Mapping[str, float]:
+        """Return when objects came to a step: uid → moment."""
+        return self._marks.get(step, {})
 
     def kinds(self) -> list[str]:
         """Return the kinds that have samples, sorted."""
@@ -42,10 +52,24 @@ class Samples:
 
     def save(self, file: Path) -> None:
         """Write all of it."""
-        file.write_text(json.dumps(self._taken))
+        file.write_text(json.dumps({"taken": self._taken, "marks": self._marks}))
 
     def load(self, file: Path) -> None:
         """Add what another process saved: processes of one machine share the clock."""
-        saved: Mapping[str, list[tuple[float, float]]] = json.loads(file.read_text())
-        for kind, taken in saved.items():
+        saved = json.loads(file.read_text())
+        for kind, taken in saved["taken"].items():
             self._taken[kind].extend((moment, seconds) for moment, seconds in taken)
+        for step, moments in saved["marks"].items():
+            self._marks[step].update(moments)
+
+
+OWN_DELAY = "KIT own delay"
+_LOOK_SECONDS = 0.25
+
+
+async def own_delay(samples: Samples) -> None:
+    """Measure for ever how long what is due on this process's loop waits: so much of each latency is the load's own."""
+    while True:
+        due = time.monotonic() + _LOOK_SECONDS
+        await asyncio.sleep(_LOOK_SECONDS)
+        samples.add(OWN_DELAY, max(0.0, time.monotonic() - due))

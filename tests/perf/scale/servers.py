@@ -44,7 +44,8 @@ def usage(pid: int) -> Usage:
     if fields[0] == "Z":
         raise ProcessLookupError(pid)
     resident = int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * _PAGE
-    descriptors = sum(1 for _ in Path(f"/proc/{pid}/fd").iterdir())
+    # Linux has told their number as the folder's size since 6.2; to list 15,000 of them each second takes long.
+    descriptors = Path(f"/proc/{pid}/fd").stat().st_size or sum(1 for _ in os.scandir(f"/proc/{pid}/fd"))
     return Usage(time.monotonic(), (int(fields[11]) + int(fields[12])) / _TICKS, resident, int(fields[17]), descriptors)
 
 
