@@ -8,13 +8,13 @@ was in the tree. The disk's device is a loop device, under the link that udev ma
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import os
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+from hyperkube_testing.beside import module_at
 from local_cluster import HYPERKUBE, LocalCluster
 
 from hyperkube.testing.waiting import eventually
@@ -31,10 +31,7 @@ pytestmark = [
     ),
 ]
 
-_path = Path(__file__).parents[2] / "cloudproviders/aws/tests/amazon.py"
-_spec = importlib.util.spec_from_file_location("amazon", _path)
-amazon = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(amazon)
+amazon = module_at(Path(__file__).parents[2] / "cloudproviders/aws/tests/amazon.py")
 
 SECONDS = 60
 GI = 1 << 30
@@ -234,7 +231,8 @@ def test_a_disk_is_made_attached_grown_snapshotted_restored_and_deleted(cluster,
     machine.plug(copy, 2 * GI, content=volume)
     until(cluster, "pod", "reader", "{.status.phase}", "Succeeded")
 
-    cluster.kubectl("delete", "pod/writer", "pod/reader", "pvc/books", "pvc/copy", "volumesnapshot/evening")
+    things = ["pod/writer", "pod/reader", "pvc/books", "pvc/copy", "volumesnapshot/evening"]
+    cluster.kubectl("delete", "--ignore-not-found", *things)  # a pod that has ended may be gone already
     eventually(lambda: not machine.volumes(), SECONDS)
     eventually(lambda: not machine.snapshots(), SECONDS)
 

@@ -5,10 +5,8 @@ The class is that of the kind that was in the tree; the csi-provisioner and csi-
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import logging
-import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,6 +16,7 @@ from hyperkube_controller.csi_resizer import CsiResizer
 from hyperkube_csi.azure_file import AzureFile
 from hyperkube_lib.csi_translation import translated_volume
 from hyperkube_lib.volume_mount import FakePrograms, Mounter
+from hyperkube_testing.beside import module_at
 from hyperkube_testing.cloud_faults import Fault, Killed
 from hyperkube_testing.cluster.cluster import ControlPlane
 
@@ -28,19 +27,9 @@ from hyperkube.testing.waiting import eventually
 
 pytest.importorskip("hyperkube_cloud.azure")
 
-
-def _loaded(name, file):
-    if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(
-            name, Path(__file__).parents[2] / "cloudproviders/azure/tests" / file
-        )
-        sys.modules[name] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(sys.modules[name])
-    return sys.modules[name]
-
-
-microsoft = _loaded("azure_microsoft", "microsoft.py")
-storage = _loaded("azure_microsoft_storage", "microsoft_storage.py")
+TESTS = Path(__file__).parents[2] / "cloudproviders/azure/tests"
+microsoft = module_at(TESTS / "microsoft.py")
+storage = module_at(TESTS / "microsoft_storage.py")
 GROUP = "kubernetes.io/azure-file-resource-group"
 CLAIM = {
     "kind": "PersistentVolumeClaim", "apiVersion": "v1",

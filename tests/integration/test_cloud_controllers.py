@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import logging
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 from hyperkube_host.apiserver.server import ApiServer
 from hyperkube_host.cloud_controller_manager import MANAGER
 from hyperkube_lib.controller_manager import ControllerManager, ManagerOptions
+from hyperkube_testing.beside import module_at
 
 from hyperkube.kinds.resources import NODES, SERVICES
 from hyperkube.machinery.users import UserInfo
@@ -18,10 +18,7 @@ from hyperkube.testing.waiting import eventually
 boto3 = pytest.importorskip("boto3")
 pytest.importorskip("hyperkube_cloud.aws")
 
-_path = Path(__file__).parents[2] / "cloudproviders/aws/tests/amazon.py"
-_spec = importlib.util.spec_from_file_location("amazon", _path)
-amazon = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(amazon)
+amazon = module_at(Path(__file__).parents[2] / "cloudproviders/aws/tests/amazon.py")
 
 ADMIN = UserInfo("admin", groups=("system:masters", "system:authenticated"))
 UNINITIALIZED = {"key": "node.cloudprovider.kubernetes.io/uninitialized", "value": "true", "effect": "NoSchedule"}

@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from functools import cache
-from pathlib import Path
 
 import boto3
 import pytest
 from hyperkube_cloud.aws.calls import Calls
 from hyperkube_cloud.aws.config import AwsConfig
+from hyperkube_testing.beside import module_beside
 
-
-def beside(name):
-    """Return the module of that name beside this one."""
-    spec = importlib.util.spec_from_file_location(f"aws_{name}", Path(__file__).with_name(f"{name}.py"))
-    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-amazon, wire = beside("amazon"), beside("wire")
+amazon, wire = module_beside(__file__, "amazon"), module_beside(__file__, "wire")
 
 
 @pytest.fixture(scope="session")

@@ -1,18 +1,13 @@
 """Balancers of both kinds on an Amazon that keeps what it is told: made, changed, finished after a crash, taken away."""
 
-import importlib.util
-from pathlib import Path
-
 import pytest
 from hyperkube_cloud.aws.load_balancers import AwsLoadBalancers
 from hyperkube_cloud.aws.load_balancers import annotations as asked
+from hyperkube_testing.beside import module_beside
 
 from hyperkube.hookspecs.cloud import CloudFailed, ImplementedElsewhere
 
-_spec = importlib.util.spec_from_file_location("amazon", Path(__file__).with_name("amazon.py"))
-_amazon = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(_amazon)
-service = _amazon.service
+service = module_beside(__file__, "amazon").service
 
 ANYWHERE = "0.0.0.0/0"
 

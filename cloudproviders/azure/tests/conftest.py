@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import pytest
+from hyperkube_testing.beside import module_beside
 
-
-def _loaded(name, file):
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(file))
-    sys.modules[name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(sys.modules[name])
-    return sys.modules[name]
-
-
-microsoft = _loaded("azure_microsoft", "microsoft.py")
-storage = _loaded("azure_microsoft_storage", "microsoft_storage.py")
+microsoft = module_beside(__file__, "microsoft")
+storage = module_beside(__file__, "microsoft_storage")
 
 
 @pytest.fixture

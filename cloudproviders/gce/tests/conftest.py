@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import pytest
+from hyperkube_testing.beside import module_beside
 
-_spec = importlib.util.spec_from_file_location("gce_google", Path(__file__).with_name("google.py"))
-google = importlib.util.module_from_spec(_spec)
-sys.modules["gce_google"] = google
-_spec.loader.exec_module(google)
+google = module_beside(__file__, "google")
 
 
 @pytest.fixture

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from pathlib import Path
 
 import pytest
+from hyperkube_testing.beside import module_beside
 from hyperkube_testing.rest_cloud import common_shapes, conversation, read_table, shape
 
-_spec = importlib.util.spec_from_file_location("gce_google", Path(__file__).with_name("google.py"))
-google = sys.modules.get("gce_google") or importlib.util.module_from_spec(_spec)
-if "gce_google" not in sys.modules:
-    _spec.loader.exec_module(google)
+google = module_beside(__file__, "google")
 
 TABLE = Path(__file__).with_name("requests.txt")
 INTERNAL = {"networking.gke.io/load-balancer-type": "Internal"}

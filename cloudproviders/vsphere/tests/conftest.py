@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import pytest
+from hyperkube_testing.beside import module_beside
 
-
-def _loaded(name):
-    spec = importlib.util.spec_from_file_location(f"vsphere_{name}", Path(__file__).with_name(f"{name}.py"))
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[f"vsphere_{name}"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-_loaded("wire")
-_loaded("inventory")
-vmware = _loaded("vmware")
+module_beside(__file__, "wire")
+module_beside(__file__, "inventory")
+vmware = module_beside(__file__, "vmware")
 
 
 @pytest.fixture
