@@ -12,6 +12,7 @@ import json
 import re
 
 from hyperkube_cloud.azure import Azure
+from hyperkube_testing.beside import module_beside
 from hyperkube_testing.rest_cloud import RestDouble, answer
 
 from hyperkube.hookspecs import cloud as specs
@@ -30,6 +31,9 @@ FIELDS = {
     "routetables": "routes provisioningState disableBgpRoutePropagation",
     "disks": "diskSizeGB creationData encryption diskIOPSReadWrite diskMBpsReadWrite maxShares provisioningState diskState",
     "snapshots": "creationData incremental diskSizeGB timeCreated completionPercent provisioningState",
+    "privatelinkservices": "loadBalancerFrontendIpConfigurations ipConfigurations enableProxyProtocol fqdns visibility "
+    "autoApproval provisioningState",
+    "subnets": "addressPrefix privateLinkServiceNetworkPolicies networkSecurityGroup provisioningState",
     "networkinterfaces": "ipConfigurations primary virtualMachine provisioningState",
 }
 RULE = {
@@ -53,7 +57,10 @@ def error(status, code, text="why"):
     return status, {"error": {"code": code, "message": text}}
 
 
-class Microsoft(RestDouble):
+links = module_beside(__file__, "microsoft_links")
+
+
+class Microsoft(links.PrivateLinks, RestDouble):
     """One resource group; `things` is an id in lower case → resource."""
 
     def __init__(self, page=2):
@@ -63,6 +70,10 @@ class Microsoft(RestDouble):
         self.put(
             f"{NETWORK}/networkSecurityGroups/nodes", {"location": "westeurope", "properties": {"securityRules": []}}
         )
+
+        for name, block in (("nodes", "10.240.0.0/16"), ("links", "10.241.0.0/24")):
+            self.put(f"{NETWORK}/virtualNetworks/net/subnets/{name}", {"properties": {
+                "addressPrefix": block, "privateLinkServiceNetworkPolicies": "Enabled"}})  # fmt: skip
 
     def __call__(self, request):
         self.if_match = request.headers.get("If-Match")
@@ -137,6 +148,7 @@ class Microsoft(RestDouble):
                 row["properties"].pop("privateIPAddress", None)
             if "/publicipaddresses/" in thing["id"].lower():
                 thing["properties"].pop("ipAddress", None)
+            thing["properties"].pop("privateLinkServiceNetworkPolicies", None)  # stays as it is set, whoever set it
         return found
 
     def made(self, kind):
@@ -211,6 +223,8 @@ class Microsoft(RestDouble):
                 row.setdefault("properties", {}).pop("backendIPConfigurations", None)
                 if allowed and (unknown := set(row["properties"]) - allowed):
                     return error(400, "InvalidRequestFormat", f"Could not find member {sorted(unknown)}")
+        if gone := self.linked({row["id"].lower() for row in rows["frontendIPConfigurations"]}, held):
+            return error(400, "InUseResourceCannotBeDeleted", f"{gone} have private link services")
         there = {row["id"].lower() for child in CHILDREN for row in rows.get(child, [])}
         for rule in rows.get("loadBalancingRules", []):
             for key in ("frontendIPConfiguration", "backendAddressPool", "probe"):
@@ -320,7 +334,9 @@ class Microsoft(RestDouble):
         return {"id": name, "name": "nic", "properties": {"primary": True, "ipConfigurations": [card]}}
 
     def _shown(self, thing):
-        """Show a balancer with the members of its pools."""
+        """Show a balancer with the members of its pools, and a private link service with its connections."""
+        if "/privatelinkservices/" in thing["id"].lower():
+            return self.with_connections(thing)
         if "/loadbalancers/" not in thing["id"].lower():
             return thing
         shown = copy.deepcopy(thing)
@@ -331,7 +347,7 @@ class Microsoft(RestDouble):
 
     def _members(self):
         for thing in self.things.values():
-            for card in thing["properties"].get("ipConfigurations", []):
+            for card in thing["properties"].get("ipConfigurations", []) if "/networkInterfaces/" in thing["id"] else ():
                 yield (
                     card["id"],
                     [each["id"].lower() for each in card["properties"].get("loadBalancerBackendAddressPools", [])],

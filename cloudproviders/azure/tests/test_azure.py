@@ -21,7 +21,9 @@ class TestContract(RestCloudContract):
         local["spec"] |= {"externalTrafficPolicy": "Local", "healthCheckNodePort": 31234}
         inner = service("inner")
         inner["metadata"]["annotations"] = INTERNAL
-        return [service("outer"), local, inner]
+        linked = service("linked")
+        linked["metadata"]["annotations"] = {**INTERNAL, "service.beta.kubernetes.io/azure-pls-create": "true"}
+        return [service("outer"), local, inner, linked]
 
 
 class TestContractOfScaleSets(TestContract):

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from pathlib import Path
 
 import pytest
+from hyperkube_testing.beside import module_beside
 from hyperkube_testing.rest_cloud import common_shapes, conversation, read_table, shape
 
-_spec = importlib.util.spec_from_file_location("azure_microsoft", Path(__file__).with_name("microsoft.py"))
-microsoft = sys.modules.get("azure_microsoft") or importlib.util.module_from_spec(_spec)
-if "azure_microsoft" not in sys.modules:
-    _spec.loader.exec_module(microsoft)
+microsoft = module_beside(__file__, "microsoft")
 
 TABLE = Path(__file__).with_name("requests.txt")
 PREFIX = "service.beta.kubernetes.io/azure-"
@@ -60,6 +56,21 @@ def shapes():
         asked("port-probe", words={"service.beta.kubernetes.io/port_80_health-probe_interval": "10"}),
         asked("more-addresses", additional_public_ips="20.9.9.9"),
         with_spec(asked("users-address"), loadBalancerIP="20.0.0.99"),
+        asked("private-link", pls_create="true", **inner),
+        asked(
+            "private-link-of-many",
+            pls_create="true",
+            pls_name="shop",
+            pls_ip_configuration_subnet="links",
+            pls_fqdns="a.example b",
+            pls_ip_configuration_ip_address_count="2",
+            pls_ip_configuration_ip_address="10.241.0.7",
+            pls_proxy_protocol="true",
+            pls_visibility="*",
+            pls_auto_approval="s1",
+            disable_load_balancer_floating_ip="true",
+        ),
+        asked("private-link-of-none", pls_create="true"),
     ]
     return {**common_shapes(), **{each["metadata"]["name"]: each for each in own}}
 

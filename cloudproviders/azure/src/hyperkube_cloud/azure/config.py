@@ -45,6 +45,7 @@ class AzureConfig(Record):
         subnet_name: of internal balancers that name none.
         tags: ``a=b,c=d`` on what is made.
         load_balancer_name: of the balancers in place of the cluster's name.
+        private_link_service_resource_group: of private link services that name none; without it `resource_group`.
         pre_configured_backend_pools: ``internal``, ``external`` or ``all``: whose machines others put into the pool.
     """
 
@@ -74,6 +75,7 @@ class AzureConfig(Record):
     load_balancer_sku: str = "standard"
     load_balancer_name: str = ""
     load_balancer_resource_group: str = ""
+    private_link_service_resource_group: str = ""
     pre_configured_backend_pool_load_balancer_types: str = ""
     load_balancer_backend_pool_configuration_type: str = "nodeIPConfiguration"
     exclude_master_from_standard_lb: bool = True

@@ -14,9 +14,10 @@ from typing import Final
 from hyperkube_cloud.azure.arm import NETWORK, Arm, properties, same
 from hyperkube_cloud.azure.config import AzureConfig
 from hyperkube_cloud.azure.instances import network_id
+from hyperkube_cloud.azure.load_balancers import private_links, wanted
 from hyperkube_cloud.azure.load_balancers import service_annotations as asked
-from hyperkube_cloud.azure.load_balancers import wanted
 from hyperkube_cloud.azure.load_balancers.backends import Backends
+from hyperkube_cloud.azure.load_balancers.private_links import PrivateLinks
 from hyperkube_cloud.azure.load_balancers.public_ips import PublicIps
 from hyperkube_cloud.azure.tags import parsed_tags
 from hyperkube_lib.cloud_provider.rest import Json
@@ -34,7 +35,7 @@ class AzureLoadBalancers:
 
     def __init__(self, arm: Arm, config: AzureConfig, backends: Backends) -> None:
         self._arm, self._config, self._backends = arm, config, backends
-        self._addresses = PublicIps(arm, config)
+        self._addresses, self._links = PublicIps(arm, config), PrivateLinks(arm, config)
         self._lock = threading.Lock()
 
     def name(self, cluster: str, service: Object) -> str:
@@ -58,12 +59,14 @@ class AzureLoadBalancers:
         if (service.get("spec") or {}).get("loadBalancerClass"):
             raise ImplementedElsewhere(f"load balancer class {service['spec']['loadBalancerClass']!r}")
         wanted.check(service)
+        private_links.check(service)
         is_internal = asked.is_internal(service)
         with self._lock:
             held = self._reconciled(cluster, service, nodes)
             frontend = self._frontend(held, service)
             if frontend is None:
                 raise CloudFailed(f"load balancer {held['name']} has no frontend of this Service")
+            self._links.ensure(cluster, service, frontend)
             status = self._status(service, frontend)
             addresses = [row["ip"] for row in status.get("ingress") or ()]
             if not addresses:
@@ -116,6 +119,9 @@ class AzureLoadBalancers:
         }
         body = self._changed(held, changes)
         if body is not None:
+            kept = {str(row["id"]).lower() for row in frontends}
+            rows = properties(held).get("frontendIPConfigurations") or ()
+            self._links.release(cluster, service, [row for row in rows if str(row["id"]).lower() not in kept])
             held = self._arm.put(ident, body)
         if not self._is_preconfigured(service):
             self._backends.ensure(pool, self._members(cluster, held), nodes)
@@ -211,6 +217,7 @@ class AzureLoadBalancers:
         shared = self._shared(service, rows)  # another's that is gone may have left it to this one
         own = [row for row in rows if asked.owns(service, row["name"]) or row is shared]
         left = [row for row in rows if row not in own or self._is_used(held, service, row)]
+        self._links.release(cluster, service, [row for row in rows if row not in left])
         if not left:
             pool = self._pool(cluster, ident)
             self._backends.empty(pool, self._members(cluster, held))
