@@ -10,6 +10,7 @@ import copy
 import itertools
 import json
 import re
+from urllib.parse import urlencode
 
 from hyperkube_cloud.azure import Azure
 from hyperkube_testing.beside import module_beside
@@ -58,9 +59,11 @@ def error(status, code, text="why"):
 
 
 links = module_beside(__file__, "microsoft_links")
+machines = module_beside(__file__, "microsoft_machines")
+pools = module_beside(__file__, "microsoft_pools")
 
 
-class Microsoft(links.PrivateLinks, RestDouble):
+class Microsoft(links.PrivateLinks, machines.Machines, pools.Pools, RestDouble):
     """One resource group; `things` is an id in lower case → resource."""
 
     def __init__(self, page=2):
@@ -79,49 +82,14 @@ class Microsoft(links.PrivateLinks, RestDouble):
         self.if_match = request.headers.get("If-Match")
         return super().__call__(request)
 
+    def next_etag(self):
+        return f"e{next(self._etags)}"
+
     def put(self, ident, body):
-        held = {**body, "id": ident, "name": ident.rpartition("/")[2], "etag": f"e{next(self._etags)}"}
+        held = {**body, "id": ident, "name": ident.rpartition("/")[2], "etag": self.next_etag()}
         held["properties"] = {**body.get("properties", {}), "provisioningState": "Succeeded"}
         self.things[ident.lower()] = held
         return held
-
-    def machine(self, name="node-1", zone="1", group=GROUP):
-        """Run a machine that stands alone and return its node."""
-        ident = f"{COMPUTE}/virtualMachines/{name}".replace(f"/{GROUP}/", f"/{group}/")
-        card = f"{NETWORK}/networkInterfaces/{name}-nic"
-        address = f"10.240.0.{next(self._numbers)}"
-        rows = [{"name": "ipconfig1", "id": f"{card}/ipConfigurations/ipconfig1",
-                 "properties": {"privateIPAddress": address, "primary": True}}]  # fmt: skip
-        self.put(card, {"location": "westeurope", "properties": {
-            "ipConfigurations": rows, "primary": True, "virtualMachine": {"id": ident.upper()}}})  # fmt: skip
-        self.put(ident, {"location": "westeurope", "zones": [zone] if zone else [], "properties": {
-            "hardwareProfile": {"vmSize": "Standard_D2s_v5"}, "osProfile": {"computerName": name},
-            "networkProfile": {"networkInterfaces": [{"id": card}]}, "storageProfile": {"dataDisks": []},
-            "instanceView": {"platformFaultDomain": 1, "statuses": [{"code": "PowerState/running"}]}}})  # fmt: skip
-        return self._node(name, ident)
-
-    def instance(self, number=0, name="pool000000", scale_set="pool", zone="2"):
-        """Run a machine of a scale set and return its node."""
-        ident = f"{COMPUTE}/virtualMachineScaleSets/{scale_set}"
-        network = {"networkInterfaceConfigurations": [{"name": "nic", "properties": {
-            "primary": True, "ipConfigurations": [{"name": "ip", "properties": {"primary": True}}]}}]}  # fmt: skip
-        if ident.lower() not in self.things:
-            self.put(ident, {"location": "westeurope", "properties": {"virtualMachineProfile": {
-                "osProfile": {"computerNamePrefix": "pool"}, "networkProfile": copy.deepcopy(network)}}})  # fmt: skip
-        one = f"{ident}/virtualMachines/{number}"
-        self.put(one, {"location": "westeurope", "zones": [zone], "sku": {"name": "Standard_D4s_v5"}, "properties": {
-            "networkProfileConfiguration": copy.deepcopy(network), "storageProfile": {"dataDisks": []},
-            "osProfile": {"computerName": name}, "instanceView": {"statuses": [{"code": "PowerState/running"}]}}})  # fmt: skip
-        self.things[one.lower()]["address"] = f"10.240.0.{next(self._numbers)}"
-        return self._node(name, one)
-
-    def _node(self, name, ident):
-        return {
-            "apiVersion": "v1",
-            "kind": "Node",
-            "metadata": {"name": name},
-            "spec": {"providerID": f"azure://{ident}"},
-        }
 
     def everything(self):
         """Return all that Services have made, or changed."""
@@ -165,6 +133,8 @@ class Microsoft(links.PrivateLinks, RestDouble):
             return error(404, "ResourceGroupNotFound", "Resource group could not be found.")
         if lower.endswith("/networkinterfaces") and _OF_SET.fullmatch(lower.rpartition("/")[0]):
             return 200, {"value": [self._interface(self.things[lower.rpartition("/")[0]])]}
+        if "/backendaddresspools/" in lower:
+            return self.play_pool(method, lower, body)
         if self._is_collection(lower):
             return self._list(path, query)
         held = self.things.get(lower)
@@ -190,10 +160,11 @@ class Microsoft(links.PrivateLinks, RestDouble):
         found = [
             each for ident, each in self.things.items() if ident.startswith(prefix) and "/" not in ident[len(prefix) :]
         ]
+        found = self.matching(found, query)
         start = int(query.get("$skiptoken", 0))
         more = {}
         if start + self.page < len(found):
-            more = {"nextLink": f"https://x{path}?api-version=1&$skiptoken={start + self.page}"}
+            more = {"nextLink": f"https://x{path}?{_query(query)}&$skiptoken={start + self.page}"}
         return 200, {"value": [copy.deepcopy(self._shown(each)) for each in found[start : start + self.page]], **more}
 
     def _put(self, path, held, body):
@@ -295,11 +266,14 @@ class Microsoft(links.PrivateLinks, RestDouble):
             if fault:
                 return fault
         if "virtualMachineProfile" in told:
+            network = told["virtualMachineProfile"]["networkProfile"]
+            if held["properties"].get("orchestrationMode") == "Flexible" and not network.get("networkApiVersion"):
+                return error(400, "InvalidParameter", "networkApiVersion")
             held["properties"]["virtualMachineProfile"] |= told["virtualMachineProfile"]
         else:
             held["properties"] |= copy.deepcopy(told)
         held["properties"]["provisioningState"] = "Updating"
-        held["etag"] = f"e{next(self._etags)}"
+        held["etag"] = self.next_etag()
         return 200, copy.deepcopy(held)
 
     def _attach(self, machine, rows):
@@ -342,7 +316,7 @@ class Microsoft(links.PrivateLinks, RestDouble):
         shown = copy.deepcopy(thing)
         for pool in shown["properties"].get("backendAddressPools", []):
             members = [ident for ident, pools in self._members() if pool["id"].lower() in pools]
-            pool["properties"] = {"backendIPConfigurations": [{"id": ident} for ident in members]}
+            pool["properties"]["backendIPConfigurations"] = [{"id": ident} for ident in members]
         return shown
 
     def _members(self):
@@ -359,6 +333,10 @@ class Microsoft(links.PrivateLinks, RestDouble):
                         each["id"].lower() for each in card["properties"].get("loadBalancerBackendAddressPools", [])
                     ]
                     yield f"{thing['id']}/networkInterfaces/nic/ipConfigurations/ip", pools
+
+
+def _query(query):
+    return urlencode({key: value for key, value in query.items() if key != "$skiptoken"})
 
 
 class ClockThatSleeps(FakeClock):

@@ -1,6 +1,7 @@
 """Azure keeps what every cloud promises, whatever call fails: with machines that stand alone, and with a scale set's."""
 
 import pytest
+from azure_microsoft import built as built_with
 from hyperkube_testing.cloud import service
 from hyperkube_testing.rest_cloud import RestCloudContract
 
@@ -31,3 +32,18 @@ class TestContractOfScaleSets(TestContract):
     def built(self, double, built):
         self.machine = double.instance()
         return built
+
+
+class TestContractOfFlexibleSets(TestContract):
+    @pytest.fixture
+    def built(self, double, built):
+        self.machine = double.flexible()
+        return built
+
+
+class TestContractOfAddresses(TestContract):
+    @pytest.fixture
+    def built(self, double, tmp_path):
+        self.machine = double.machine()
+        self.machine["status"] = {"addresses": [{"type": "InternalIP", "address": "10.240.0.4"}]}
+        return built_with(double, tmp_path, loadBalancerBackendPoolConfigurationType="nodeIP")

@@ -35,6 +35,11 @@ def test_it_is_read_as_json_and_as_yaml(tmp_path):
     assert "secret" not in repr(config)
 
 
+@pytest.mark.parametrize(("kind", "lists"), [("nodeIP", True), ("nodeIPConfiguration", False), ("podIP", False)])
+def test_pools_list_addresses_or_interfaces_name_them(tmp_path, kind, lists):
+    assert read_config(written(tmp_path, {"loadBalancerBackendPoolConfigurationType": kind})).lists_addresses is lists
+
+
 def test_no_file_says_nothing():
     assert read_config("") == AzureConfig()
 
@@ -45,7 +50,10 @@ def test_no_file_says_nothing():
         ({"subscriptionID": "x", "resourceGrup": "y"}, "unknown key 'resourceGrup'"),
         ({"loadBalancerSku": "basic"}, "loadBalancerSku has to be standard"),
         ({"cloud": "AzureMoonCloud"}, "cloud 'AzureMoonCloud' is unknown: give resourceManagerEndpoint"),
-        ({"loadBalancerBackendPoolConfigurationType": "nodeIP"}, "has to be nodeIPConfiguration"),
+        (
+            {"loadBalancerBackendPoolConfigurationType": "nodes"},
+            "nodes is not supported, supported values are nodeIPConf",
+        ),
         ({"enableMultipleStandardLoadBalancers": True}, "one standard load balancer serves the cluster"),
         ({"disableOutboundSNAT": "maybe"}, "'maybe' is neither true nor false"),
         ({"resourceGroup": ["a"]}, "resourceGroup: list is no text"),

@@ -50,6 +50,22 @@ def test_a_machine_of_a_scale_set_is_found_by_its_computers_name(double, cloud):
     assert told.addresses[0]["address"] == "10.240.0.9"
 
 
+def test_a_machine_of_a_flexible_set_is_found_by_its_computers_name(double, cloud):
+    double.instance()
+    for number in range(5):
+        node = double.flexible(f"flex-{number}_ab12", f"flex00000{number}", zone="2")
+
+    told = cloud.instances.metadata({"metadata": {"name": "flex000004"}})
+
+    assert told.provider_id == node["spec"]["providerID"]
+    assert told.provider_id.endswith("/virtualMachines/flex-4_ab12")
+    assert (told.instance_type, told.zone) == ("Standard_D2s_v5", "westeurope-2")
+    assert told.addresses[0]["type"] == "InternalIP"
+    assert cloud.instances.metadata(node) == told
+    assert not cloud.instances.is_shut_down({"metadata": {"name": "flex000004"}})
+    assert not cloud.instances.exists({"metadata": {"name": "flex000009"}})
+
+
 def test_a_list_without_an_end_is_no_word_that_machines_are_gone(double, cloud):
     double.instance()
     play = double.play

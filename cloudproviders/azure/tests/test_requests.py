@@ -11,6 +11,8 @@ from hyperkube_testing.rest_cloud import common_shapes, conversation, read_table
 microsoft = module_beside(__file__, "microsoft")
 
 TABLE = Path(__file__).with_name("requests.txt")
+CONFIG = {"pool-of-addresses": {"loadBalancerBackendPoolConfigurationType": "nodeIP"}}
+"""Shapes that another configuration is for."""
 PREFIX = "service.beta.kubernetes.io/azure-"
 
 
@@ -71,6 +73,7 @@ def shapes():
             disable_load_balancer_floating_ip="true",
         ),
         asked("private-link-of-none", pls_create="true"),
+        asked("pool-of-addresses"),
     ]
     return {**common_shapes(), **{each["metadata"]["name"]: each for each in own}}
 
@@ -81,7 +84,10 @@ def told(wanted, folder):
     address = {"ipAddress": "20.0.0.99", "publicIPAllocationMethod": "Static"}
     double.put(f"{microsoft.NETWORK}/publicIPAddresses/mine", {"location": "westeurope", "properties": address})
     nodes = [double.machine("node-1"), double.instance()]
-    balancers = microsoft.provider(microsoft.built(double, folder)).load_balancers
+    for number, node in enumerate(nodes, 5):
+        node["status"] = {"addresses": [{"type": "InternalIP", "address": f"10.240.0.{number}"}]}
+    config = CONFIG.get(wanted["metadata"]["name"], {})
+    balancers = microsoft.provider(microsoft.built(double, folder, **config)).load_balancers
     text = conversation(double, balancers, wanted, nodes)
     for long, short in (
         (microsoft.NETWORK, "@network"),

@@ -13,6 +13,7 @@ from hyperkube_cloud.azure.disks import AzureDisks
 from hyperkube_cloud.azure.file_shares import AzureFileShares
 from hyperkube_cloud.azure.instances import PROVIDER, AzureInstances
 from hyperkube_cloud.azure.load_balancers import AzureLoadBalancers
+from hyperkube_cloud.azure.load_balancers.address_pools import AddressPools
 from hyperkube_cloud.azure.load_balancers.backends import Backends
 from hyperkube_cloud.azure.metadata import Metadata
 from hyperkube_cloud.azure.routes import AzureRoutes
@@ -56,9 +57,11 @@ class Azure(RestCloud):
         arm = Arm(api, config, self.context.clock)
         instances = AzureInstances(arm, config, Metadata(asked_of_machine))
         disks = AzureDisks(arm, config, instances, settings.cluster_name)
+        interfaces = Backends(arm, config, instances)
+        pools = AddressPools(arm, config, interfaces) if config.lists_addresses else interfaces
         return Cloud(
             name=PROVIDER,
-            load_balancers=AzureLoadBalancers(arm, config, Backends(arm, config, instances)),
+            load_balancers=AzureLoadBalancers(arm, config, pools),
             instances=instances,
             routes=AzureRoutes(arm, config, instances) if config.route_table_name else None,
             volumes=disks,

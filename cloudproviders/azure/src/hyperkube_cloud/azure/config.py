@@ -29,9 +29,11 @@ AUTHORITIES: Final = {
 _WITHOUT_EFFECT: Final = re.compile(
     r"cloudProvider(Backoff|RateLimit).*|.*(TTLInSeconds|CacheTTL)|useInstanceMetadata|userAgent|identitySystem"
     r"|enableVmssFlexNodes|disableAvailabilitySetNodes|cloudConfigType|disableAPICallCache|.*RateLimit"
-    r"|routeUpdateWaitingInSeconds|vnetName|vmType|maximumLoadBalancerRuleCount|securityGroupType"
+    r"|routeUpdateWaitingInSeconds|vnetName|enableMigrateToIPBasedBackendPoolAPI|vmType|maximumLoadBalancerRuleCount|securityGroupType"
 )
 """Keys that spare an API which the hosts spare already, or that say what is found out here."""
+_POOL_TYPES: Final = frozenset({"", "nodeipconfiguration", "nodeip", "podip"})
+"""The provider of Kubernetes takes ``podIP`` as well, for ``nodeIPConfiguration``."""
 _UNKNOWN_TO_US: Final = ("enableMultipleStandardLoadBalancers", "multipleStandardLoadBalancerConfigurations")
 
 
@@ -89,6 +91,11 @@ class AzureConfig(Record):
     def endpoint(self) -> str:
         """Where the API is, without a slash at the end."""
         return (self.resource_manager_endpoint or ENDPOINTS[self.cloud.upper()]).rstrip("/")
+
+    @property
+    def lists_addresses(self) -> bool:
+        """Whether pools list the nodes' addresses, and interfaces say nothing of them."""
+        return self.load_balancer_backend_pool_configuration_type.lower() == "nodeip"
 
     @property
     def authority(self) -> str:
@@ -149,6 +156,7 @@ def _checked(config: AzureConfig) -> AzureConfig:
         raise ValueError(f"cloud {config.cloud!r} is unknown: give resourceManagerEndpoint")
     if config.load_balancer_sku.lower() != "standard":
         raise ValueError("loadBalancerSku has to be standard: Azure has no basic load balancers any more")
-    if config.load_balancer_backend_pool_configuration_type.lower() != "nodeipconfiguration":
-        raise ValueError("loadBalancerBackendPoolConfigurationType has to be nodeIPConfiguration")
+    if (kind := config.load_balancer_backend_pool_configuration_type).lower() not in _POOL_TYPES:
+        known = "supported values are nodeIPConfiguration, nodeIP, podIP (which is nodeIPConfiguration)"
+        raise ValueError(f"loadBalancerBackendPoolConfigurationType {kind} is not supported, {known}")
     return config

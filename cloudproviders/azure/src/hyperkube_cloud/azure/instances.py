@@ -1,7 +1,7 @@
 """Nodes' machines, alone or of a scale set: found by provider id, else by name; their interfaces and zones.
 
 Source: cloud-provider-azure ``pkg/provider/azure_instances_v1.go``, ``azure_instances_v2.go``, ``azure_standard.go``,
-``azure_vmss.go``, ``azure_zones.go``.
+``azure_vmss.go``, ``azure_vmssflex.go``, ``azure_vmssflex_cache.go``, ``azure_zones.go``.
 """
 
 from __future__ import annotations
@@ -59,6 +59,22 @@ def is_managed(node: Object) -> bool:
 def is_of_scale_set(machine: Json) -> bool:
     """Tell whether a machine is one of a scale set."""
     return "/virtualmachinescalesets/" in str(machine["id"]).lower()
+
+
+def is_flexible_set(scale_set: Json) -> bool:
+    """Tell whether the machines of a scale set are machines like those that stand alone."""
+    return same(properties(scale_set).get("orchestrationMode"), "Flexible")
+
+
+def computer_name(machine: Json) -> str:
+    """Return what a machine calls itself, which is its node's name."""
+    return str((properties(machine).get("osProfile") or {}).get("computerName") or "")
+
+
+def group_of(ident: str) -> str:
+    """Return the resource group of an id."""
+    found = _GROUP_OF.search(ident)
+    return found[2] if found else ""
 
 
 def zone_of(machine: Json) -> str:
@@ -145,6 +161,11 @@ class AzureInstances:
         """Return the machine of that node's name, None if there is none."""
         return self._find({"metadata": {"name": node_name}})
 
+    def of_flexible_set(self, scale_set: Json) -> Iterator[Json]:
+        """Yield the machines of a flexible scale set, which stand alone in all else; without what they do now."""
+        matching = {"$filter": f"'virtualMachineScaleSet/id' eq '{scale_set['id']}'"}
+        return self._arm.listed(self._arm.id(COMPUTE, "virtualMachines", group_of(str(scale_set["id"]))), **matching)
+
     def interface(self, machine: Json) -> Json:
         """Return a machine's primary interface.
 
@@ -180,11 +201,14 @@ class AzureInstances:
         for scale_set in self._arm.listed(self._arm.id(COMPUTE, "virtualMachineScaleSets", group)):
             profile: Any = properties(scale_set).get("virtualMachineProfile") or {}
             prefix = str((profile.get("osProfile") or {}).get("computerNamePrefix") or scale_set.get("name", ""))
-            if not name.lower().startswith(prefix.lower()):
-                continue
-            for machine in self._arm.listed(f"{scale_set['id']}/virtualMachines", **EXPAND):
-                if same((properties(machine).get("osProfile") or {}).get("computerName"), name):
-                    return machine
+            if is_flexible_set(scale_set):
+                for machine in self.of_flexible_set(scale_set):
+                    if same(computer_name(machine), name):
+                        return self._arm.find(str(machine["id"]), **EXPAND)
+            elif name.lower().startswith(prefix.lower()):
+                for machine in self._arm.listed(f"{scale_set['id']}/virtualMachines", **EXPAND):
+                    if same(computer_name(machine), name):
+                        return machine
         return None
 
 

@@ -16,7 +16,7 @@ from hyperkube_cloud.azure.config import AzureConfig
 from hyperkube_cloud.azure.instances import network_id
 from hyperkube_cloud.azure.load_balancers import private_links, wanted
 from hyperkube_cloud.azure.load_balancers import service_annotations as asked
-from hyperkube_cloud.azure.load_balancers.backends import Backends
+from hyperkube_cloud.azure.load_balancers.pools import Pools
 from hyperkube_cloud.azure.load_balancers.private_links import PrivateLinks
 from hyperkube_cloud.azure.load_balancers.public_ips import PublicIps
 from hyperkube_cloud.azure.tags import parsed_tags
@@ -33,8 +33,8 @@ _REFERENCES: Final = ("inboundNatRules", "inboundNatPools", "outboundRules")
 class AzureLoadBalancers:
     """Implements `hyperkube.hookspecs.cloud.LoadBalancers`, `UpdatesHosts` and `NamesBalancers`."""
 
-    def __init__(self, arm: Arm, config: AzureConfig, backends: Backends) -> None:
-        self._arm, self._config, self._backends = arm, config, backends
+    def __init__(self, arm: Arm, config: AzureConfig, pools: Pools) -> None:
+        self._arm, self._config, self._pools = arm, config, pools
         self._addresses, self._links = PublicIps(arm, config), PrivateLinks(arm, config)
         self._lock = threading.Lock()
 
@@ -83,7 +83,7 @@ class AzureLoadBalancers:
         with self._lock:
             held = self._arm.find(ident)
             if held is not None and self._frontend(held, service) is not None and not self._is_preconfigured(service):
-                self._backends.ensure(self._pool(cluster, ident), self._members(cluster, held), nodes)
+                self._pools.ensure(self._pool(cluster, ident), self._held_pool(cluster, held), nodes)
 
     def ensure_deleted(self, cluster: str, service: Object) -> None:
         """Delete the balancer with all that was made for the Service."""
@@ -124,7 +124,7 @@ class AzureLoadBalancers:
             self._links.release(cluster, service, [row for row in rows if str(row["id"]).lower() not in kept])
             held = self._arm.put(ident, body)
         if not self._is_preconfigured(service):
-            self._backends.ensure(pool, self._members(cluster, held), nodes)
+            self._pools.ensure(pool, self._held_pool(cluster, held), nodes)
         return self._arm.get(ident)
 
     def _changed(self, held: Json | None, changes: Json) -> Json | None:
@@ -220,7 +220,7 @@ class AzureLoadBalancers:
         self._links.release(cluster, service, [row for row in rows if row not in left])
         if not left:
             pool = self._pool(cluster, ident)
-            self._backends.empty(pool, self._members(cluster, held))
+            self._pools.empty(pool, self._held_pool(cluster, held))
             self._arm.delete(ident)
             return
         body = self._changed(held, {"frontendIPConfigurations": left, "loadBalancingRules": rules, "probes": probes})
@@ -254,10 +254,9 @@ class AzureLoadBalancers:
     def _pool(self, cluster: str, balancer: str) -> str:
         return f"{balancer}/backendAddressPools/{cluster}"
 
-    def _members(self, cluster: str, held: Json | None) -> list[str]:
+    def _held_pool(self, cluster: str, held: Json | None) -> Json | None:
         pools = properties(held).get("backendAddressPools") or ()
-        rows = [properties(each).get("backendIPConfigurations") or () for each in pools if same(each["name"], cluster)]
-        return [str(row["id"]) for each in rows for row in each]
+        return next((each for each in pools if same(each["name"], cluster)), None)
 
     def _is_preconfigured(self, service: Object) -> bool:
         kind = "internal" if asked.is_internal(service) else "external"

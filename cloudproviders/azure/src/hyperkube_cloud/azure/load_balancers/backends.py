@@ -1,8 +1,10 @@
 """The machines of a balancer's pool: their interfaces say that they belong to it, as does the model of a scale set.
 
-Who belongs is read from the balancer and one list of interfaces; machines are asked for only where that changes.
+Who belongs is read from the balancer and one list of interfaces; machines are asked for only where that changes. The
+machines of a flexible scale set are machines that stand alone, but for the model that makes the next ones.
 Source: cloud-provider-azure ``pkg/provider/azure_standard.go`` (EnsureHostInPool, EnsureBackendPoolDeleted),
-``azure_vmss.go`` (ensureVMSSInPool, ensureBackendPoolDeletedFromNode).
+``azure_vmss.go`` (ensureVMSSInPool, ensureBackendPoolDeletedFromNode), ``azure_vmssflex.go``,
+``azure_loadbalancer_backendpool.go`` (backendPoolTypeNodeIPConfig).
 """
 
 from __future__ import annotations
@@ -12,16 +14,18 @@ from typing import Any, Final
 
 from hyperkube_cloud.azure.arm import COMPUTE, NETWORK, Arm, properties, same
 from hyperkube_cloud.azure.config import AzureConfig
-from hyperkube_cloud.azure.instances import AzureInstances, is_managed, machine_id, primary
+from hyperkube_cloud.azure.instances import AzureInstances, is_flexible_set, machine_id, primary
+from hyperkube_cloud.azure.load_balancers.pools import ADDRESSES, addresses_in, interfaces_in, serves
 from hyperkube_lib.cloud_provider.nodes import provider_id_of
 from hyperkube_lib.cloud_provider.rest import Json
 
 from hyperkube.hookspecs.cloud import InstanceNotFound
-from hyperkube.machinery.objects import Object, copy_object, labels_of
+from hyperkube.machinery.objects import Object, copy_object
 
-CONTROL_PLANE: Final = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")
 POOLS: Final = "loadBalancerBackendAddressPools"
 _SET: Final = "/virtualmachinescalesets/"
+_FLEX_NETWORK_API: Final = "2020-11-01"
+"""The version of the network's API in which a flexible scale set makes interfaces."""
 
 
 def in_pool(card: Mapping[str, Any], pool: str) -> bool:
@@ -30,40 +34,34 @@ def in_pool(card: Mapping[str, Any], pool: str) -> bool:
 
 
 class Backends:
-    """Keeps pools."""
+    """Keeps pools of interfaces; implements `pools.Pools`."""
 
     def __init__(self, arm: Arm, config: AzureConfig, instances: AzureInstances) -> None:
         self._arm, self._config, self._instances = arm, config, instances
 
-    def ensure(self, pool: str, members: Sequence[str], nodes: Sequence[Object]) -> None:
-        """Let these nodes' machines belong to a pool, and no other; `members` are the addresses that do now.
-
-        Raises:
-            InstanceNotFound: none of the nodes' machines is there: the pool is not emptied by that.
-        """
-        wanted = self._machines([node for node in nodes if self._serves(node)])
+    def ensure(self, pool: str, held: Json | None, nodes: Sequence[Object]) -> None:
+        """Let these nodes' machines belong to a pool, and no other."""
+        wanted, members = self._machines([node for node in nodes if serves(node, self._config)]), interfaces_in(held)
+        if addresses_in(held):
+            self._arm.put(pool, {"properties": {ADDRESSES: []}})
         alone = {ident for ident in wanted if _SET not in ident}
         of_sets = wanted - alone
         self._change_interfaces(pool, alone, needed=bool(alone) or any(_SET not in each.lower() for each in members))
-        held = {each.lower().partition("/networkinterfaces/")[0] for each in members if _SET in each.lower()}
-        sets = {ident.rpartition("/virtualmachines/")[0] for ident in of_sets}
-        if sets:
-            self._change_models(pool, sets)
-        for ident in sorted(of_sets - held):
+        belong = {each.lower().partition("/networkinterfaces/")[0] for each in members if _SET in each.lower()}
+        if wanted:
+            self._change_models(pool, of_sets, alone)
+        for ident in sorted(of_sets - belong):
             self._change_machine(pool, ident, belongs=True)
-        for ident in sorted(held - of_sets):
+        for ident in sorted(belong - of_sets):
             self._change_machine(pool, ident, belongs=False)
 
-    def empty(self, pool: str, members: Sequence[str]) -> None:
+    def empty(self, pool: str, held: Json | None) -> None:
         """Let no machine belong to a pool any more, nor any scale set's future ones."""
+        members = interfaces_in(held)
         self._change_interfaces(pool, set(), needed=any(_SET not in each.lower() for each in members))
-        self._change_models(pool, set())
+        self._change_models(pool, set(), set())
         for ident in sorted({each.partition("/networkInterfaces/")[0] for each in members if _SET in each.lower()}):
             self._change_machine(pool, ident, belongs=False)
-
-    def _serves(self, node: Object) -> bool:
-        is_master = any(label in labels_of(node) for label in CONTROL_PLANE)
-        return is_managed(node) and not (is_master and self._config.exclude_master_from_standard_lb)
 
     def _machines(self, nodes: Sequence[Object]) -> set[str]:
         found = set()
@@ -104,18 +102,27 @@ class Backends:
         )
         self._arm.put(ident, {key: body[key] for key in ("location", "properties", "etag") if key in body})
 
-    def _change_models(self, pool: str, wanted: set[str]) -> None:
-        """Change what scale sets make their machines by: in the sets that are wanted they belong, in others not."""
+    def _change_models(self, pool: str, of_sets: set[str], alone: set[str]) -> None:
+        """Change what scale sets make their machines by: in sets that machines are of they belong, in others not."""
+        sets = {ident.rpartition("/virtualmachines/")[0] for ident in of_sets}
         for scale_set in self._arm.listed(self._arm.id(COMPUTE, "virtualMachineScaleSets")):
             profile: Any = (properties(scale_set).get("virtualMachineProfile") or {}).get("networkProfile") or {}
             interfaces = profile.get("networkInterfaceConfigurations") or []
-            belongs = str(scale_set["id"]).lower() in wanted
-            if not interfaces or any(in_pool(card, pool) for card in _cards(interfaces)) == belongs:
+            if not interfaces:
+                continue
+            is_flexible = is_flexible_set(scale_set)
+            belongs = str(scale_set["id"]).lower() in sets
+            if alone and is_flexible:
+                belongs = any(str(each["id"]).lower() in alone for each in self._instances.of_flexible_set(scale_set))
+            if any(in_pool(card, pool) for card in _cards(interfaces)) == belongs:
                 continue
             rows = copy_object(profile)["networkInterfaceConfigurations"]
             _set_pool(primary(rows), pool, belongs)
-            patch = {"networkProfile": {"networkInterfaceConfigurations": rows}}
-            self._arm.put(str(scale_set["id"]), {"properties": {"virtualMachineProfile": patch}}, method="PATCH")
+            patch = {"networkInterfaceConfigurations": rows}
+            if is_flexible:
+                patch["networkApiVersion"] = profile.get("networkApiVersion") or _FLEX_NETWORK_API
+            body = {"properties": {"virtualMachineProfile": {"networkProfile": patch}}}
+            self._arm.put(str(scale_set["id"]), body, method="PATCH")
 
 
 def _cards(interfaces: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

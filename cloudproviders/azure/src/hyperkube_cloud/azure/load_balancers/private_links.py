@@ -218,7 +218,7 @@ class PrivateLinks:
         has_failed = same(properties(held).get("provisioningState"), "Failed")
         if made == told and tags == (held.get("tags") or {}) and not has_failed:
             return None
-        base = {key: held[key] for key in ("etag", "extendedLocation") if key in held}
+        base: Json = {key: held[key] for key in ("etag", "extendedLocation") if key in held}
         return {"location": self._config.location, **base, "tags": tags, "properties": made}
 
     def _group(self, service: Object) -> str:
