@@ -163,6 +163,27 @@ def test_decisions_change_with_what_runs():
     assert not world.ask("n1", "get", "secrets", "mounted").allowed
 
 
+@pytest.mark.parametrize(
+    ("verb", "resource", "name", "more"),
+    [
+        ("get", "pods", "new", {}),
+        ("watch", "configmaps", "settings", {}),
+        ("get", "secrets", "mounted", {}),
+        ("create", "serviceaccounts", "sa", {"subresource": "token"}),
+    ],
+)
+def test_a_pod_counts_before_the_informer_knows_it(verb, resource, name, more):
+    world = World()
+    world.client.delete(PODS, "p", "ns", options={"gracePeriodSeconds": 0})
+    world.informers.refresh()
+    world.client.seed(PODS, {**POD, "metadata": {"name": "new", "namespace": "ns"}})
+
+    decision = world.ask("n1", verb, resource, name, **more)
+
+    assert (decision.allowed, decision.cacheable) == (True, False)
+    assert not world.ask("n2", verb, resource, name, **more).allowed
+
+
 def test_a_pod_counts_once_it_has_a_node():
     world = World()
     waiting = {"metadata": {"name": "q", "namespace": "ns"}, "spec": {"volumes": [{"secret": {"secretName": "late"}}]}}

@@ -276,6 +276,8 @@ class Node(Plugin):
             return _refused("No Object name found")
         if self._is_related(node, attributes.resource, attributes.namespace, attributes.name):
             return _ALLOWED
+        if self._is_related_by_now(node, attributes.resource, attributes.namespace, attributes.name):
+            return Decision("allow", cacheable=False)
         return _refused(_UNRELATED.format(node))
 
     def _is_related(self, node: str, resource: str, namespace: str, name: str) -> bool:
@@ -293,6 +295,21 @@ class Node(Plugin):
         if resource != "secrets":
             return False
         return any(self._uses_volume(node, volume) for volume in self._volumes.by_index(_BY_REFERENCE, reference))
+
+    def _is_related_by_now(self, node: str, resource: str, namespace: str, name: str) -> bool:
+        """Look at the node's pods themselves: its kubelet may know one before the informer here does.
+
+        A kubelet that is refused what its new pod needs tries again seconds later.
+        """
+        if resource == "pods":
+            try:
+                return spec_of(self.client.get(PODS, name, namespace)).get("nodeName") == node
+            except NotFound:
+                return False
+        if resource not in _NAMESPACED:
+            return False
+        own, reference = f"spec.nodeName={node}", f"{resource}/{namespace}/{name}"
+        return any(reference in references(pod) for pod in self.client.list(PODS, namespace, field_selector=own).items)
 
     def _uses_volume(self, node: str, volume: Object) -> bool:
         claim = (volume.get("spec") or {}).get("claimRef") or {}
