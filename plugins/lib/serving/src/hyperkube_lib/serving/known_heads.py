@@ -21,7 +21,8 @@ from hyperkube.machinery.dataclass import dataclass
 LONGEST = 4096
 """Bytes of a request that is looked up at all; a service account's token is about one thousand."""
 
-_MOST_HEADS, _MOST_LINES = 512, 4096
+_MOST_HEADS, _MOST_LINES = 8192, 8192
+"""Of 1 to 2 KiB, and of half of that. A kubelet has two or three heads of its own, and one line: its lease's."""
 _END = b"\r\n\r\n"
 _LENGTH = b"\r\nContent-Length: "
 _MOST_DIGITS = 9
