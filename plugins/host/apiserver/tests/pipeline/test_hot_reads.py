@@ -120,6 +120,8 @@ def test_what_was_allowed_ends_with_its_binding(server):
     allowed = eventually(lambda: server.handler.handle(request).status == 200)
     assert allowed
     assert server.handler.hot(request) is not None
+    client.create(CONFIG_MAPS, {"metadata": {"name": "b"}}, "default")
+    assert server.handler.hot(ask(f"{BASE}/b", "sesame")).status == 200, "an object that was never asked for before"
 
     client.request("DELETE", f"{group}/alice")
 

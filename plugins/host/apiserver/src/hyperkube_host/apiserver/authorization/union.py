@@ -93,6 +93,10 @@ class Authorization:
         known = self._decisions.get(_key(attributes))
         return known[1] if known is not None and known[0] == self.epoch() else None
 
+    def at_once(self, attributes: Attributes) -> Decision | None:
+        """Return the deciding answer where no authorizer may wait, or one that is remembered; else None."""
+        return self.remembered(attributes) if self._may_block else self.authorize(attributes)
+
     def epoch(self) -> int:
         """Return the number that changes whenever a remembered decision may not count any more."""
         number = 0

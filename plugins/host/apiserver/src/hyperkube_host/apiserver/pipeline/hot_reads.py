@@ -249,12 +249,15 @@ class HotReads:
         return place
 
     def _allows(self, place: _Place, user: UserInfo) -> bool:
-        """Tell whether a user is known to be allowed to read a place, and unrecorded; remember it if so."""
+        """Tell whether a user is found to be allowed to read a place, and unrecorded; remember it if so."""
         # Read before the decision is looked up, for the same reason.
         epoch, attributes = self._authorization.epoch(), place.info.attributes(user)
         if self._audit is not None and self._audit.wants(attributes):
             return False
-        decision = self._authorization.remembered(attributes)
+        # Of one object right here: each kubelet reads each of its pods a few times, most of which would be first ones
+        # since another pod was bound, which ends all decisions.
+        ask = self._authorization.at_once if place.cache is not None else self._authorization.remembered
+        decision = ask(attributes)
         if decision is None or not decision.allowed:
             return False
         place.user, place.epoch = user, epoch
