@@ -11,7 +11,11 @@ from workspace import ROOT, distributions
 
 SOURCES = sorted(path for member in distributions() for path in member.source.rglob("*.py"))
 CLOCK = ROOT / "core/src/hyperkube/machinery/clock.py"
-ASYNCIO_ALLOWED = ("plugins/lib/serving/src/hyperkube_lib/serving/", "plugins/proxier/userspace/")
+ASYNCIO_ALLOWED = (
+    "plugins/lib/serving/src/hyperkube_lib/serving/",
+    "plugins/lib/http2/src/hyperkube_lib/http2/",
+    "plugins/proxier/userspace/",
+)
 TYPE_TABLES = "plugins/api/"
 SHIM = "plugins/runtime/process/"
 """The shim of a container is a process of its own, without a clock object."""

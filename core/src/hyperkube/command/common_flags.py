@@ -53,7 +53,6 @@ TLS_SERVING = (
     Flag("tls-min-version", STRING, "", "VersionTLS12 (the default) or VersionTLS13; 10 and 11 as OpenSSL allows"),
     Flag("permit-port-sharing", BOOL, False, "listen with SO_REUSEPORT"),
     Flag("permit-address-sharing", BOOL, False, "no effect: SO_REUSEADDR is always set", accepted=True),
-    Flag("http2-max-streams-per-connection", INT, 0, "no effect: HTTP/1.1 is spoken", accepted=True),
 )
 
 SECURE_SERVING = section(

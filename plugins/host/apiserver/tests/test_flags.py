@@ -44,7 +44,7 @@ OF_1_36 = """
 WITHOUT_EFFECT = {
     "api-burst", "api-prefix", "api-rate", "cloud-provider", "cluster-name", "contention-profiling",
     "deserialization-cache-size",
-    "enable-aggregator-routing", "experimental-prefix", "http2-max-streams-per-connection",
+    "enable-aggregator-routing", "experimental-prefix",
     "kubelet-read-only-port", "master-service-namespace",
     "log-flush-frequency", "permit-address-sharing", "tls-ca-file",
     "aggregator-reject-forwarding-redirects", "allow-metric-labels", "allow-metric-labels-manifest",
@@ -54,7 +54,7 @@ WITHOUT_EFFECT = {
     "audit-webhook-batch-throttle-qps", "audit-webhook-truncate-enabled", "audit-webhook-truncate-max-batch-size",
     "audit-webhook-truncate-max-event-size", "audit-webhook-version", "coordinated-leadership-lease-duration",
     "coordinated-leadership-renew-deadline", "coordinated-leadership-retry-period", "debug-socket-path",
-    "disable-http2-serving", "disabled-metrics", "emulated-version", "emulation-forward-compatible",
+    "disabled-metrics", "emulated-version", "emulation-forward-compatible",
     "log-json-info-buffer-size", "log-json-split-stream", "log-text-info-buffer-size", "log-text-split-stream",
     "min-compatibility-version", "runtime-config-emulation-forward-compatible",
     "service-account-signing-endpoint", "show-hidden-metrics-for-version",

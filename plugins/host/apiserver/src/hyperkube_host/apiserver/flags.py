@@ -48,7 +48,20 @@ FLAGS = (
             "0s",
             "over how long watches are ended when the server stops, one after another; 0s all at once",
         ),
-        Flag("goaway-chance", FLOAT, 0.0, "share of HTTP/2 requests asked to reconnect; HTTP/1.1 has no such word"),
+        Flag(
+            "goaway-chance",
+            FLOAT,
+            0.0,
+            "share of HTTP/2 requests whose clients are asked to connect anew; 0.02 at most",
+        ),
+        Flag(
+            "http2-max-streams-per-connection",
+            INT,
+            0,
+            "requests that a client may have under way on one HTTP/2 connection, which is preferred to HTTP/1.1 then;"
+            " 0: 100, and HTTP/1.1 with clients that speak both",
+        ),
+        Flag("disable-http2-serving", BOOL, False, "speak HTTP/1.1 alone"),
         Flag(
             "cors-allowed-origins",
             LIST,

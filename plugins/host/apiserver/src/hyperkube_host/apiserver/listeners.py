@@ -9,6 +9,7 @@ from hyperkube_host.apiserver.options import Options
 from hyperkube_host.apiserver.pipeline.cors import CrossOrigin, origins
 from hyperkube_host.apiserver.server import ApiServer
 from hyperkube_host.apiserver.shutdown import GracefulShutdown, shut_down
+from hyperkube_lib.http2.serving import Http2Serving
 from hyperkube_lib.serving.edge import Edge
 from hyperkube_lib.serving.exchange import Handler
 from hyperkube_lib.serving.limits import EdgeLimits
@@ -85,6 +86,16 @@ def _https(options: Options, handler: Handler, loop: EdgeLoop | None) -> Edge:
         loop=loop,
         limits=_limits(options),
         shared=listener.permit_port_sharing,
+        negotiated=None if listener.disable_http2_serving else _http2(options),
+    )
+
+
+def _http2(options: Options) -> Http2Serving:
+    listener = options.listener
+    return Http2Serving(
+        max_streams=max(0, listener.http2_max_streams_per_connection),
+        goaway_chance=listener.goaway_chance,
+        keeps_strangers=not options.gates.get("UnauthenticatedHTTP2DOSMitigation", True),
     )
 
 

@@ -38,7 +38,9 @@ class ListenerOptions(Record):
     """The ports, and what they do with connections."""
 
     cors_allowed_origins: tuple[str, ...]
+    disable_http2_serving: bool
     goaway_chance: float
+    http2_max_streams_per_connection: int
     insecure_bind_address: str
     insecure_port: int
     max_connection_bytes_per_sec: int

@@ -1,6 +1,6 @@
 """Options of the scheduler: Kubernetes 1.36's, and those of the 1.0-1.22 line."""
 
-from hyperkube_lib.component_base.flags import ACCEPTED
+from hyperkube_lib.component_base.flags import ACCEPTED, WITHOUT_HTTP2
 from hyperkube_lib.component_base.flags import FLAGS as COMPONENT_BASE
 from hyperkube_lib.serving.secure_port_flags import FLAGS as DELEGATED
 
@@ -53,7 +53,7 @@ FLAGS = (
     ),
     *delegated_auth(tolerant=True),
     *DELEGATED,
-    *section("Accepted from Kubernetes' command lines", *ACCEPTED),
+    *section("Accepted from Kubernetes' command lines", *ACCEPTED, *WITHOUT_HTTP2),
     *API_CLIENT,
     *LEADER_ELECTION,
     *PROFILING,

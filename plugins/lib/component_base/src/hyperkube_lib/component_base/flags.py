@@ -32,8 +32,13 @@ FLAGS = (
     ),
 )
 
-ACCEPTED = unbuilt(
+WITHOUT_HTTP2 = unbuilt(
     Flag("disable-http2-serving", BOOL, False, "no effect: HTTP/1.1 is spoken"),
+    Flag("http2-max-streams-per-connection", INT, 0, "no effect: HTTP/1.1 is spoken"),
+)
+"""Of servers that speak HTTP/1.1 alone."""
+
+ACCEPTED = unbuilt(
     Flag("tls-curve-preferences", LIST, "", "no effect: OpenSSL chooses the curve"),
     Flag("emulated-version", LIST, "", "no effect: the API is that of 1.36; gates switch what is new"),
     Flag("emulation-forward-compatible", BOOL, False, "no effect: no older version is emulated"),

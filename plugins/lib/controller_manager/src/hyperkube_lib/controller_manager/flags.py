@@ -5,7 +5,7 @@ Sources: kubernetes ``staging/src/k8s.io/controller-manager/options``, ``staging
 
 from collections.abc import Sequence
 
-from hyperkube_lib.component_base.flags import ACCEPTED
+from hyperkube_lib.component_base.flags import ACCEPTED, WITHOUT_HTTP2
 from hyperkube_lib.component_base.flags import FLAGS as COMPONENT_BASE
 from hyperkube_lib.serving.secure_port_flags import FLAGS as DELEGATED
 
@@ -54,7 +54,7 @@ def manager_flags(secure_port: int, *own: Sequence[Flag]) -> tuple[Flag, ...]:
         ),
         *delegated_auth(tolerant=False),
         *DELEGATED,
-        *section("Accepted from Kubernetes' command lines", *ACCEPTED),
+        *section("Accepted from Kubernetes' command lines", *ACCEPTED, *WITHOUT_HTTP2),
         *API_CLIENT,
         *LEADER_ELECTION,
         *PROFILING,

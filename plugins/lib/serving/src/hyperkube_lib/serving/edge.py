@@ -12,8 +12,8 @@ from hyperkube_lib.serving.exchange import Handler
 from hyperkube_lib.serving.limits import EdgeLimits
 from hyperkube_lib.serving.loop import EdgeLoop
 from hyperkube_lib.serving.protocol import Connection
-from hyperkube_lib.serving.service import IDLE, STREAM, Refuse, Service
-from hyperkube_lib.serving.tls import ServerTls, TlsFiles
+from hyperkube_lib.serving.service import IDLE, STREAM, Negotiated, Refuse, Service
+from hyperkube_lib.serving.tls import HTTP_1_1, ServerTls, TlsFiles
 
 from hyperkube.machinery.errors import UsageError
 
@@ -41,6 +41,7 @@ class Edge:
         limits: EdgeLimits | None = None,
         name: str = "edge",
         shared: bool = False,
+        negotiated: Negotiated | None = None,
     ) -> None:
         """Prepare a listener; nothing is opened before `start`.
 
@@ -54,6 +55,7 @@ class Edge:
             limits: the bounds; by default Kubernetes' own.
             name: of the threads.
             shared: whether other processes may listen on the same port.
+            negotiated: what is spoken over TLS beside HTTP/1.1.
         """
         self._shared = shared
         self._host = host
@@ -64,6 +66,7 @@ class Edge:
         self._owns_loop = loop is None
         self.loop = loop or EdgeLoop(logger=self._logger, name=f"{name}-loop")
         self._service = Service(handler, loop=self.loop, limits=limits or EdgeLimits(), logger=self._logger, name=name)
+        self._service.negotiated = negotiated
         self._names: dict[bytes, str] = {}
         self._server: asyncio.AbstractServer | None = None
         self._stop_ticking: Callable[[], None] | None = None
@@ -77,7 +80,8 @@ class Edge:
         Raises:
             UsageError: the address cannot be bound, or a TLS file cannot be used.
         """
-        self._tls = ServerTls(self._tls_files) if self._tls_files is not None else None
+        spoken = _spoken(self._service.negotiated)
+        self._tls = ServerTls(self._tls_files, spoken) if self._tls_files is not None else None
         listener = self._bind()
         self.port = listener.getsockname()[1]
         if self._owns_loop:
@@ -188,6 +192,13 @@ class Edge:
             connection.abort()
         with contextlib.suppress(asyncio.TimeoutError):
             await asyncio.wait_for(server.wait_closed(), 0.5)
+
+
+def _spoken(other: Negotiated | None) -> tuple[str, ...]:
+    """Return the names of the protocols, the preferred one first."""
+    if other is None:
+        return (HTTP_1_1,)
+    return (other.name, HTTP_1_1) if other.preferred else (HTTP_1_1, other.name)
 
 
 def _keep_alive(listener: socket.socket) -> None:

@@ -62,6 +62,10 @@ class Connection(ClosingReader):
         peer = transport.get_extra_info("peername")
         if isinstance(peer, tuple):
             self._peer = (str(peer[0]), int(peer[1]))
+        other = self.service.negotiated
+        if other is not None and self._secure and ssl_object.selected_alpn_protocol() == other.name:
+            other.take(self.service, self._transport, self._certificate, self._peer)
+            return
         self.service.join(self)
         if self.service.draining:
             transport.close()

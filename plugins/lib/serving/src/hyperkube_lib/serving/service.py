@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import ssl
@@ -85,9 +86,6 @@ class Connected(Protocol):
     def occupation(self) -> str:
         """``idle``, ``busy`` with a request, or with a ``stream``."""
 
-    def deliver(self, incoming: Incoming, answer: Answer) -> None:
-        """Send the answer to a request of this connection."""
-
     def tick(self, now: float) -> bool:
         """Enforce the timeouts; tell whether to be called again in a second, and not only with `SWEEP_SECONDS`."""
 
@@ -96,6 +94,33 @@ class Connected(Protocol):
 
     def abort(self) -> None:
         """Close at once."""
+
+
+class Asker(Protocol):
+    """Where a request came from: a connection, or one of its streams; all on the loop."""
+
+    def deliver(self, incoming: Incoming, answer: Answer) -> None:
+        """Send the answer to a request of this connection."""
+
+    def tick(self, now: float) -> bool:
+        """Enforce the timeouts; tell whether to be called again in a second."""
+
+
+class Negotiated(Protocol):
+    """What is spoken instead of HTTP/1.1 with a client that asks for it in the TLS handshake (ALPN, RFC 7301).
+
+    Attributes:
+        name: in the handshake, such as ``h2``.
+        preferred: whether a client that offers HTTP/1.1, too, gets it.
+    """
+
+    name: str
+    preferred: bool
+
+    def take(
+        self, service: Service, transport: asyncio.Transport, certificate: tuple[bytes, ...], peer: tuple[str, int]
+    ) -> None:
+        """Speak it on a connection from now on; called on the loop, once for each, before anything is read."""
 
 
 class Service:
@@ -114,12 +139,13 @@ class Service:
             self._turns, self._takes_turns = handler.turns, handler.takes_turns
         self.heads = KnownHeads()
         self.connections: set[Connected] = set()
-        self.watched: set[Connected] = set()
+        self.watched: set[Connected | Asker] = set()
         """Those that are to be looked at in the next second: with a request under way, or a client that is behind."""
         self._sweeping: Iterator[Connected] = iter(())
         self._share = 0
         self.draining = False
         self.refuse: Refuse | None = None
+        self.negotiated: Negotiated | None = None
         self.now = 0.0
         """Coarse monotonic seconds, moved on once a second."""
         self._read_only = 0
@@ -162,7 +188,7 @@ class Service:
         """Tell whether requests are under way, streams left out."""
         return any(connection.occupation is BUSY for connection in self.connections)
 
-    def submit(self, connection: Connected, incoming: Incoming) -> None:
+    def submit(self, connection: Asker, incoming: Incoming) -> None:
         """Have the handler answer on a thread, or refuse for want of room."""
         self.watched.add(connection)
         refused = self._count(incoming)
@@ -180,7 +206,7 @@ class Service:
             return self._turns.submit(work, begun=begun)
         return self.workers.submit(work, begun=begun)
 
-    def _look(self, connection: Connected) -> None:
+    def _look(self, connection: Asker) -> None:
         connection.tick(self.loop.asyncio.time())
 
     def _count(self, incoming: Incoming) -> Response | None:
@@ -212,7 +238,7 @@ class Service:
             self._mutating -= 1
 
     def _work(
-        self, connection: Connected, incoming: Incoming, proceed: Callable[[], Answer | Postponed] | None = None
+        self, connection: Asker, incoming: Incoming, proceed: Callable[[], Answer | Postponed] | None = None
     ) -> None:
         request = incoming.request
         try:
@@ -257,7 +283,7 @@ class Service:
             return answer
         return compressed(answer)
 
-    def shrink_later(self, connection: Connected, incoming: Incoming, answer: Response) -> None:
+    def shrink_later(self, connection: Asker, incoming: Incoming, answer: Response) -> None:
         """Compress on a thread and then deliver."""
 
         def work() -> None:
@@ -266,7 +292,7 @@ class Service:
         if not self.workers.submit(work):
             connection.deliver(incoming, answer)
 
-    def _done(self, connection: Connected, incoming: Incoming, answer: Answer) -> None:
+    def _done(self, connection: Asker, incoming: Incoming, answer: Answer) -> None:
         self._release(incoming)
         connection.deliver(incoming, answer)
 

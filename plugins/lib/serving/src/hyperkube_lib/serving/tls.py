@@ -18,6 +18,9 @@ from hyperkube_lib.serving.requested_certificates import request_certificates
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.record import Record
 
+HTTP_1_1 = "http/1.1"
+"""Its name in the handshake (ALPN, RFC 7301)."""
+
 _VERSIONS = {
     "VersionTLS10": ssl.TLSVersion.TLSv1,
     "VersionTLS11": ssl.TLSVersion.TLSv1_1,
@@ -63,13 +66,18 @@ class TlsFiles(Record):
 class ServerTls:
     """A server's SSL context, which can take up changed files without dropping a connection."""
 
-    def __init__(self, files: TlsFiles) -> None:
+    def __init__(self, files: TlsFiles, protocols: Sequence[str] = (HTTP_1_1,)) -> None:
         """Read the files.
+
+        Args:
+            files: which.
+            protocols: that are spoken behind the handshake (ALPN), the preferred one first.
 
         Raises:
             UsageError: a file is missing or not what it should be, or the version is unknown.
         """
         self._files = files
+        self._protocols = list(protocols)
         self._stamp = self._read_stamp()
         self._inner = self._build(files.cert_file, files.key_file)
         self._extra = self._build_extra()
@@ -107,7 +115,7 @@ class ServerTls:
             raise UsageError(f"unknown TLS version {files.min_version!r} (known: {', '.join(_VERSIONS)})")
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = minimum
-        context.set_alpn_protocols(["http/1.1"])
+        context.set_alpn_protocols(self._protocols)
         path = cert_file
         try:
             if files.ciphers:
@@ -151,7 +159,7 @@ def client_context(
         UsageError: a file cannot be used.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.set_alpn_protocols(["http/1.1"])
+    context.set_alpn_protocols([HTTP_1_1])
     try:
         if ca_file or ca_data:
             context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN  # as Go: what is trusted need be no authority
