@@ -21,8 +21,8 @@ from hyperkube.plugin.loader import one_look
 _log = logging.getLogger("hyperkube.lifecycle")
 
 PARENT = "HYPERKUBE_PARENT"
-COLLECTOR_THRESHOLDS = (5_000, 20, 20)
-"""Of a running server, see `gc.set_threshold`; Python's own are (700, 10, 10)."""
+COLLECTOR_THRESHOLDS = (20_000, 5, 20)
+"""Of a running server, see `gc.set_threshold` (Python's: 700, 10, 10): 30 updates under way have 5,000 objects."""
 _PR_SET_PDEATHSIG = 1
 _PARENT_DIED = signal.SIGUSR1
 
