@@ -83,3 +83,23 @@ def test_after_a_deletion_the_cache_is_not_believed(rig):
 
 def test_reviews_do_not_tell_which_namespaces_exist(rig):
     rig.create(REVIEWS, {"metadata": {"name": "", "namespace": "none"}})
+
+
+@pytest.mark.parametrize(
+    ("operation", "namespace", "idle"),
+    [
+        ("CREATE", "ns", True),
+        ("UPDATE", "ns", True),
+        ("DELETE", "ns", False),
+        ("CREATE", "old", False),
+        ("CREATE", "none", False),
+    ],
+)
+def test_it_is_asked_nothing_where_the_namespace_is_there_and_stays(rig, operation, namespace, idle):
+    assert rig.plugin.is_idle(rig.request(operation, CONFIG_MAPS, OBJECT, namespace=namespace)) is idle
+
+
+def test_it_is_asked_after_a_deletion_that_the_cache_has_not_seen(rig):
+    rig.delete(NAMESPACES, ACTIVE)
+
+    assert not rig.plugin.is_idle(rig.request("CREATE", CONFIG_MAPS, OBJECT, namespace="ns"))

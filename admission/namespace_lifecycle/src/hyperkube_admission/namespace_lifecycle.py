@@ -40,6 +40,15 @@ class NamespaceLifecycle(Plugin):
         self._lock = threading.Lock()
         self._deleted: dict[str, float] = {}
 
+    def is_idle(self, request: AdmissionRequest) -> bool:
+        """Tell whether the namespace of a write is there, and neither ends nor did so a moment ago."""
+        if request.operation not in {"CREATE", "UPDATE"} or not request.namespace:
+            return False
+        if request.namespace in self._deleted:
+            return False
+        namespace = self._namespaces.get("", request.namespace)
+        return namespace is not None and not _is_terminating(namespace)
+
     @hookimpl
     def admission_mutate(self, request: AdmissionRequest) -> None:
         """Look at the namespace before anything else is done with the object."""

@@ -82,6 +82,8 @@ class Strategy:
     """Whether a created object keeps its status all the same: a node registers with one."""
     reset_fields: ClassVar[Mapping[str, Sequence[str]]] = {}
     """Subresource → field paths it may not own (``""``: the main resource), for server-side apply."""
+    leaves_what_stays: ClassVar[bool] = False
+    """Whether the methods before an update do nothing to a member that is as it was: then it may be that of `old`."""
     default_gc: ClassVar[Literal["Delete", "Orphan", "Unsupported"]] = "Delete"
     rewritten_once: ClassVar[bool] = False
     """Whether the first update of an object is stored even if it changes nothing that can be seen."""
@@ -94,10 +96,8 @@ class Strategy:
     internal_group: ClassVar[str | None] = None
     """The group that refusals name where the objects belong to another one inside: events are the core group's."""
     metadata_checks: ClassVar[tuple[Literal["object", "change"], ...]] = ("object", "change")
-    """Which of Kubernetes' checks of metadata the kind itself runs on an update, after the registry ran both.
-
-    ``object`` are the rules for new objects, ``change`` is what may change; clients see each error as often as it is
-    found.
+    """Which of Kubernetes' checks of metadata the kind itself runs on an update, after the registry ran both: `object`
+    are the rules for new objects, ``change`` is what may change; clients see each error as often as it is found.
     """
 
     def default(self, obj: Object) -> None:

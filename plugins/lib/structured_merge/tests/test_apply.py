@@ -8,6 +8,7 @@ from hyperkube_lib.structured_merge.tracking import track_update
 
 from hyperkube.machinery.errors import BadRequest
 from hyperkube.machinery.patch.refusal import PatchFailed
+from hyperkube.machinery.times import format_time
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 LATER = datetime(2031, 1, 1, tzinfo=UTC)
@@ -104,7 +105,7 @@ def test_updates_take_fields_over_and_conflict_with_their_version(apply, scope):
     obj = apply(None, {"replicas": 1}, "one")
     new = {**obj, "spec": {"replicas": 5}}
 
-    track_update(scope, obj, new, "ctl", LATER)
+    track_update(scope, obj, new, "ctl", format_time(LATER))
 
     assert owned(new) == {"ctl": {"f:spec": {"f:replicas": {}}}}
     with pytest.raises(ApplyConflict, match=r'conflict with "ctl" using example.com/v1: .spec.replicas'):
@@ -121,7 +122,7 @@ def test_an_object_that_was_never_tracked_belongs_to_before_first_apply(apply):
 def test_an_untracked_object_stays_untracked_by_updates(scope):
     new = {"metadata": {"name": "t"}, "spec": {"replicas": 2}}
 
-    track_update(scope, {"metadata": {"name": "t", "uid": "u"}, "spec": {}}, new, "ctl", NOW)
+    track_update(scope, {"metadata": {"name": "t", "uid": "u"}, "spec": {}}, new, "ctl", format_time(NOW))
 
     assert "managedFields" not in new["metadata"]
 
@@ -129,7 +130,7 @@ def test_an_untracked_object_stays_untracked_by_updates(scope):
 def test_a_create_owns_all_that_is_set(scope):
     new = {"metadata": {"name": "t", "labels": {"a": "b"}}, "spec": {"ports": [{"port": 80, "protocol": "TCP"}]}}
 
-    track_update(scope, None, new, "", NOW)
+    track_update(scope, None, new, "", format_time(NOW))
 
     assert owned(new) == {
         "unknown": {
@@ -146,9 +147,9 @@ def test_objects_of_one_template_share_what_is_owned_but_neither_owner_nor_time(
     second = {"metadata": {"name": "b", "uid": "2"}, "spec": {"replicas": 1}}
     other = {"metadata": {"name": "c", "uid": "3", "labels": {"x": "y"}}, "spec": {"replicas": 1}}
 
-    track_update(scope, None, first, "one", NOW)
-    track_update(scope, None, second, "two", LATER)
-    track_update(scope, None, other, "one", NOW)
+    track_update(scope, None, first, "one", format_time(NOW))
+    track_update(scope, None, second, "two", format_time(LATER))
+    track_update(scope, None, other, "one", format_time(NOW))
 
     assert owned(first) == {"one": {"f:spec": {"f:replicas": {}}}}
     assert owned(second) == {"two": owned(first)["one"]}
@@ -166,19 +167,19 @@ def test_ignored_fields_are_owned_by_nobody(thing, apply):
     )
     new = {"metadata": {"name": "t"}, "spec": {"replicas": 1, "ports": [{"port": 1}]}}
 
-    track_update(scope, None, new, "m", NOW)
+    track_update(scope, None, new, "m", format_time(NOW))
 
     assert owned(new)["m"] == {"f:spec": {".": {}, "f:replicas": {}}}
 
 
 def test_the_oldest_updaters_are_merged_past_ten(scope):
     obj = {"metadata": {"name": "t", "uid": "u", "labels": {}}, "spec": {}}
-    track_update(scope, None, obj, "m0", NOW)
+    track_update(scope, None, obj, "m0", format_time(NOW))
     for number in range(1, 13):
         live = obj
         labels = {**live["metadata"]["labels"], f"l{number}": "x"}
         obj = {**live, "metadata": {**live["metadata"], "labels": labels}}
-        track_update(scope, live, obj, f"m{number}", NOW.replace(minute=number))
+        track_update(scope, live, obj, f"m{number}", format_time(NOW.replace(minute=number)))
 
     assert len(obj["metadata"]["managedFields"]) == 10
     assert "ancient-changes" in owned(obj)
@@ -188,7 +189,7 @@ def test_kubectl_takes_over_from_client_side_apply(apply, scope):
     text = '{"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":"t"},"spec":{"replicas":1}}'
     annotations = {"kubectl.kubernetes.io/last-applied-configuration": text}
     live = {"metadata": {"name": "t", "uid": "u", "annotations": annotations}, "spec": {"replicas": 1}}
-    track_update(scope, None, live, "kubectl-client-side-apply", NOW)
+    track_update(scope, None, live, "kubectl-client-side-apply", format_time(NOW))
 
     obj = apply(live, {"replicas": 2}, "kubectl")
 

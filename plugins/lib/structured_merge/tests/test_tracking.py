@@ -73,7 +73,7 @@ def by_all_paths(scope, live, new, manager, now):
 @given(THINGS, WRITES)
 def test_updates_give_what_sets_of_all_paths_give(first, writes):
     live = copy_object(first)
-    track_update(scope_at(""), None, live, "one", START)
+    track_update(scope_at(""), None, live, "one", format_time(START))
 
     for manager, place, seconds, written in writes:
         now = START + timedelta(seconds=seconds)
@@ -81,7 +81,7 @@ def test_updates_give_what_sets_of_all_paths_give(first, writes):
         tracked = bool(live["metadata"].get("managedFields"))
         expected = by_all_paths(scope, live, new, manager, now) if tracked else []
 
-        track_update(scope, live, new, manager, now)
+        track_update(scope, live, new, manager, format_time(now))
 
         assert json.dumps(new["metadata"].get("managedFields", [])) == json.dumps(expected)
         live = new
@@ -103,12 +103,12 @@ def test_a_fieldsv1_tells_on_the_wire_what_its_set_tells(one, other):
 
 def test_only_the_time_changes_where_a_manager_writes_again_what_it_has(monkeypatch):
     live = {"metadata": {"name": "t", "labels": {"a": "b"}}, "spec": {"replicas": 1}}
-    track_update(scope_at(""), None, live, "one", START)
+    track_update(scope_at(""), None, live, "one", format_time(START))
     (stored,) = live["metadata"]["managedFields"]
     new = {"metadata": {"name": "t", "labels": {"a": "c"}}, "spec": {"replicas": 2}}
     monkeypatch.setattr(tracking, "updated", None)
 
-    track_update(scope_at(""), live, new, "one", START + timedelta(seconds=9))
+    track_update(scope_at(""), live, new, "one", format_time(START + timedelta(seconds=9)))
 
     (entry,) = new["metadata"]["managedFields"]
     assert entry == {**stored, "time": "2030-01-01T00:00:09Z"}
@@ -129,23 +129,23 @@ def test_only_the_time_changes_where_a_manager_writes_again_what_it_has(monkeypa
 )
 def test_a_stored_list_that_cannot_be_read_counts_as_none(damage):
     live = {"metadata": {"name": "t"}, "spec": {"replicas": 1}}
-    track_update(scope_at(""), None, live, "one", START)
+    track_update(scope_at(""), None, live, "one", format_time(START))
     live["metadata"]["managedFields"][0] |= damage
     new = {"metadata": {"name": "t"}, "spec": {"replicas": 2}}
 
-    track_update(scope_at(""), live, new, "one", START)
+    track_update(scope_at(""), live, new, "one", format_time(START))
 
     assert "managedFields" not in new["metadata"]
 
 
 def test_fields_that_stand_for_the_object_itself_or_for_nothing_are_not_kept():
     live = {"metadata": {"name": "t"}, "spec": {"replicas": 1}}
-    track_update(scope_at(""), None, live, "one", START)
+    track_update(scope_at(""), None, live, "one", format_time(START))
     (entry,) = live["metadata"]["managedFields"]
     live["metadata"]["managedFields"] = [{**entry, "manager": "two", "fieldsV1": {}}, entry]
     new = {"metadata": {"name": "t"}, "spec": {"replicas": 2}}
 
-    track_update(scope_at(""), live, new, "one", START)
+    track_update(scope_at(""), live, new, "one", format_time(START))
 
     assert new["metadata"]["managedFields"] == [entry]
 

@@ -15,6 +15,7 @@ from hyperkube.machinery.errors import ApiError
 from hyperkube.machinery.patch.json_patch import apply_json_patch
 from hyperkube.machinery.patch.merge import apply_merge_patch
 from hyperkube.machinery.schema import compile_schema
+from hyperkube.machinery.times import format_time
 
 GOLDEN = Path(__file__).parents[6] / "shared" / "golden" / "dev"
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
@@ -195,7 +196,7 @@ def _patch(live, do, manager, subresource):
         new["metadata"]["managedFields"] = [{}]
     elif new["metadata"].get("managedFields") and "managedFields" in json.dumps(do["body"]):
         new["metadata"]["managedFields"] = do["body"]["metadata"]["managedFields"]
-    track_update(scope_of(live, subresource), live, new, manager, NOW)
+    track_update(scope_of(live, subresource), live, new, manager, format_time(NOW))
     return new
 
 
@@ -208,11 +209,11 @@ def _create(do, manager, body):
     if body["kind"] == "Secret":
         new["data"] = body["data"]
         new.pop("stringData", None)
-    track_update(scope_of(body, ""), None, new, manager, NOW)
+    track_update(scope_of(body, ""), None, new, manager, format_time(NOW))
     return new
 
 
 def _put(live, do, manager):
     new = schema_of(live).decode(json.loads(json.dumps(do["body"])))[0]
-    track_update(scope_of(live, ""), live, new, manager, NOW)
+    track_update(scope_of(live, ""), live, new, manager, format_time(NOW))
     return new

@@ -18,8 +18,9 @@ TOO_DEEP = "exceeded max depth"
 _SUMMARY_LENGTH = 30
 _MOST_DIGITS = 400
 """Beyond all that a float can hold."""
-_WRITTEN_DEPTH = 250
-"""Up to here the writer is known to follow the reader."""
+_SHALLOW = 500
+"""Bytes of a document that cannot be too deep: the writer is known to follow the reader 250 levels down."""
+_BACKSLASH = ord("\\")
 
 
 class JsonError(ValueError):
@@ -36,7 +37,7 @@ def loads(body: bytes) -> Any:
         value = orjson.loads(body)
     except orjson.JSONDecodeError:
         value = _read_slowly(body, pairs=False)
-    if body.count(b"{") + body.count(b"[") > _WRITTEN_DEPTH and not is_writable(value):
+    if len(body) > _SHALLOW and not is_writable(value):
         raise JsonError(TOO_DEEP)
     return value
 
@@ -110,11 +111,15 @@ def literals(body: bytes) -> list[str]:
 def may_have_duplicates(body: bytes, value: Any) -> bool:
     """Tell whether a body may hold duplicate members; `value` is what was read from it.
 
-    Counts quotation marks: a member that was dropped took its own along. False is certain.
+    A body that is written as it was read has none. In others quotation marks are counted: a member that was dropped
+    took its own along. False is certain.
     """
-    if b"\\" in body and b"\\u0022" in body:  # one byte is found in no time, and is rarely there
+    written = orjson.dumps(value)
+    if written == body:
+        return False
+    if _BACKSLASH in body and b"\\u0022" in body:  # one byte is found in no time, and is rarely there
         return True
-    return body.count(b'"') != orjson.dumps(value).count(b'"')
+    return body.count(b'"') != written.count(b'"')
 
 
 def duplicate_fields(body: bytes) -> list[str]:

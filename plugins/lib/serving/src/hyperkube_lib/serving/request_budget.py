@@ -43,6 +43,11 @@ class RequestBudget:
         self._over = False
         self._posted = False
 
+    @property
+    def is_over(self) -> bool:
+        """Whether the request's time is up."""
+        return self._over
+
     def __enter__(self) -> None:
         """Begin work that may be broken off anywhere.
 

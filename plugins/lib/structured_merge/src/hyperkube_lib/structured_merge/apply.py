@@ -80,7 +80,7 @@ def apply_configuration(
         raise PatchFailed(f"failed to decode managed fields: {error}") from error
     _check(scope, config)
     if not managed and live is not None and uid_of(live):
-        managed = managed_fields.updated(scope, scope.zero(), base, managed, _BEFORE_FIRST_APPLY, now)
+        managed = managed_fields.updated(scope, scope.zero(), base, managed, _BEFORE_FIRST_APPLY, format_time(now))
     base = managed_fields.without_managed(base)
     try:
         merged, owners = _apply(scope, base, config, managed, manager, force=force)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import field, replace
-from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -21,7 +20,7 @@ from hyperkube_lib.structured_merge.typed import Comparison, compare
 from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object, metadata
 from hyperkube.machinery.schema.lookup import TypeInfo
-from hyperkube.machinery.times import TimeError, format_time, parse_time
+from hyperkube.machinery.times import TimeError, parse_time
 
 APPLY, UPDATE = "Apply", "Update"
 MAX_UPDATE_MANAGERS = 10
@@ -252,7 +251,7 @@ def updated(
     new: Object,
     managed: Managed,
     manager: str,
-    now: datetime,
+    now: str,
     own: Comparison | None = None,
 ) -> Managed:
     """Return the owners after an update from `live` to `new` by a manager.
@@ -263,7 +262,7 @@ def updated(
         new: the object after.
         managed: the owners before.
         manager: who writes.
-        now: when.
+        now: when, as objects have it.
         own: the differences of the two in the scope's version, when they are known.
 
     Raises:
@@ -279,7 +278,7 @@ def updated(
     before = managed.get(owner)
     fields = field_sets.union(gained, previous.fields) if previous is not None else gained
     read = before.read if before is not None else None
-    result[owner] = Owned(fields, scope.api_version, format_time(now), read)
+    result[owner] = Owned(fields, scope.api_version, now, read)
     return capped(result)
 
 

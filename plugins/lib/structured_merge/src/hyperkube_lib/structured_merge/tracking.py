@@ -8,7 +8,6 @@ Source: kubernetes apimachinery ``pkg/util/managedfields/internal/structuredmerg
 from __future__ import annotations
 
 import re
-from datetime import datetime
 from functools import lru_cache
 from operator import itemgetter
 from typing import Any
@@ -39,7 +38,6 @@ from hyperkube_lib.structured_merge.typed import Comparison
 from hyperkube.machinery.objects import Object, metadata
 from hyperkube.machinery.recent import TEMPLATE_MAX, TEMPLATES, Recent
 from hyperkube.machinery.schema.lookup import TypeInfo
-from hyperkube.machinery.times import format_time
 
 _created: Recent[tuple[TypeInfo | None, str, str, str, bytes], Object] = Recent(TEMPLATES)
 _SOUND = re.compile(rb'(?:[{},]|"(?:\.|[fkvi]:(?:[^"\\]|\\.)*+)":)*+', re.DOTALL)
@@ -52,12 +50,12 @@ _ENTRY_ORDER = itemgetter(0, 1, 2, 3)
 """Operation, time, manager, subresource; the version is one and the same."""
 
 
-def track_update(scope: FieldScope, live: Object | None, new: Object, manager: str, now: datetime) -> None:
+def track_update(scope: FieldScope, live: Object | None, new: Object, manager: str, now: str) -> None:
     """Set the ``managedFields`` of an object that is about to be written by anything but an apply, in place.
 
     Call it after defaulting and before admission, as Kubernetes does. `live` is the stored object, None on create; the
     list that the request carries counts when it can be read, except through a subresource. Does nothing to an object
-    whose fields were not tracked from its creation.
+    whose fields were not tracked from its creation. `now` is a time as objects have it.
     """
     stored = metadata(live).get("managedFields") if live is not None else None
     new_meta = new.setdefault("metadata", {})
@@ -88,7 +86,7 @@ def track_update(scope: FieldScope, live: Object | None, new: Object, manager: s
     set_managed(new, managed)
 
 
-def _renewed(scope: FieldScope, stored: Any, change: Comparison, manager: str, now: datetime) -> list[Object] | None:
+def _renewed(scope: FieldScope, stored: Any, change: Comparison, manager: str, now: str) -> list[Object] | None:
     """Return the stored entries with the time of the manager's own renewed, None unless that is all that changes.
 
     So it is when its entry holds all that it wrote, and no other entry any of that, and none what was removed. Entries
@@ -107,7 +105,7 @@ def _renewed(scope: FieldScope, stored: Any, change: Comparison, manager: str, n
         if owner == own:
             if not field_sets.holds(wire, gained):
                 return None
-            time = format_time(now)
+            time = now
             kept = {**entry, "time": time}
         elif field_sets.touches(wire, gained):
             return None
@@ -140,7 +138,7 @@ def _is_sound(text: bytes) -> bool:
     return _SOUND.fullmatch(text) is not None
 
 
-def _entry_of_creation(scope: FieldScope, new: Object, manager: str, now: datetime) -> Object | None:
+def _entry_of_creation(scope: FieldScope, new: Object, manager: str, now: str) -> Object | None:
     """Return the entry of the one owner of a new object, None if it owns nothing.
 
     Objects made from one template, names apart, share their fields.
@@ -160,7 +158,7 @@ def _entry_of_creation(scope: FieldScope, new: Object, manager: str, now: dateti
         if len(text) <= TEMPLATE_MAX:
             _created.keep(key, entry["fieldsV1"])
         return entry
-    return entry_of(scope.owner(manager, UPDATE), scope.api_version, format_time(now), wire)
+    return entry_of(scope.owner(manager, UPDATE), scope.api_version, now, wire)
 
 
 def _starting_point(stored: Any, requested: Any, *, is_subresource: bool) -> Managed:

@@ -35,6 +35,7 @@ class PodStrategy(StatusStrategy):
         "": ("status",),
         "status": ("spec", "metadata.deletionTimestamp", "metadata.ownerReferences"),
     }
+    leaves_what_stays = True
 
     def default(self, obj: Object) -> None:
         """Fill in what a pod gets; pod addresses are kept in step."""

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import orjson
 from hyperkube_host.apiserver.admission.plugin_times import ADMIT, VALIDATE, PluginTimes
+from hyperkube_host.apiserver.admission.shared_members import part
 from hyperkube_host.apiserver.admission.templates import FEWEST, RepeatedSteps
 from hyperkube_host.apiserver.explain.records import Explanations, Step
 from hyperkube_host.apiserver.plugins import may_block
@@ -206,6 +207,7 @@ class AdmissionChain:
         try:
             for call, is_idle, hook in steps:  # noqa: B007  named when it refuses
                 if is_idle is None or not is_idle(request):
+                    part(request)
                     call(request=request)
         except ApiError as error:
             shown = self._refused(error, request, plugin_of(hook))
@@ -215,6 +217,7 @@ class AdmissionChain:
 
     def _run_watched(self, steps: Sequence[_Step], request: AdmissionRequest) -> None:
         """Run the mutators; take the object's JSON after each, and the time."""
+        part(request)
         told: list[Step] = request.memory.setdefault(_MEMORY, [])
         monotonic, dumps = self._monotonic, orjson.dumps
         plugin, before, began = "", dumps(request.object), monotonic()

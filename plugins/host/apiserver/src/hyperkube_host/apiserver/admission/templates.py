@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
 import orjson
+from hyperkube_host.apiserver.admission.shared_members import part
 from hyperkube_host.apiserver.resources.template_text import template_text
 
 from hyperkube.client.informer import Informer
@@ -24,6 +25,7 @@ from hyperkube.machinery.recent import BUSY_TEMPLATES, TEMPLATE_MAX, Recurring
 Key: TypeAlias = "tuple[bytes, Operation, str, str, bool]"
 """The text of what decides; the operation, namespace and user's name; whether it is a dry run."""
 
+_MEMORY = "hyperkube.template"
 FEWEST = 3
 """Plugins in a row for which it pays: fewer cost less than to look at the object as a whole."""
 
@@ -69,7 +71,7 @@ class RepeatedSteps:
         if obj is None or request.is_reinvocation:
             self._run(request)
             return
-        text = template_text(obj) if operation == "CREATE" else _text_of_what_stays(obj, request.old_object)
+        text = template_text(obj) if operation == "CREATE" else _text_of_what_stays(obj, request)
         if text is None:
             self._run(request)
             return
@@ -78,6 +80,7 @@ class RepeatedSteps:
         if known is not None and known.changes == tuple([each.changes for each in self._informers]):
             _, spec, metadata, annotations = known
             if spec:
+                part(request)
                 obj.setdefault("spec", {}).update(orjson.loads(spec))
             if metadata:
                 obj["metadata"].update(orjson.loads(metadata))
@@ -91,6 +94,7 @@ class RepeatedSteps:
 
     def _learn(self, key: Key, request: AdmissionRequest) -> None:
         """Call the hooks, and keep what they do if it is all of what they do."""
+        part(request)
         # Counted before they look, as an informer counts after it has changed: what was found too early is not kept.
         changes = tuple([each.changes for each in self._informers])
         before = _apart(request.written())
@@ -115,18 +119,29 @@ class RepeatedSteps:
         self._outcomes.keep(key, _Outcome(changes, spec, metadata, annotations))
 
 
-def _text_of_what_stays(obj: Object, old: Object | None) -> bytes | None:
-    """Return what decides about an update, as JSON; None if it is changed, too long, or no JSON."""
+def _text_of_what_stays(obj: Object, request: AdmissionRequest) -> bytes | None:
+    """Return what decides about an update, as JSON; None if it is changed, too long, or no JSON.
+
+    It is kept in the request, for the validating plugins.
+    """
+    old = request.old_object
     if old is None:
         return None
-    spec, annotations = obj.get("spec"), (obj.get("metadata") or {}).get("annotations")
-    if spec != old.get("spec") or annotations != old["metadata"].get("annotations"):
+    spec, before = obj.get("spec"), old.get("spec")
+    annotations = (obj.get("metadata") or {}).get("annotations")
+    if (spec is not before and spec != before) or annotations != old["metadata"].get("annotations"):
         return None
+    known: bytes | None = request.memory.get(_MEMORY)  # of the stored object, which stays as it is
+    if known is not None:
+        return known
     try:
         text = orjson.dumps((obj.get("kind"), spec, annotations))
     except TypeError:
         return None
-    return text if len(text) <= TEMPLATE_MAX else None
+    if len(text) > TEMPLATE_MAX:
+        return None
+    request.memory[_MEMORY] = text
+    return text
 
 
 class _Apart(NamedTuple):

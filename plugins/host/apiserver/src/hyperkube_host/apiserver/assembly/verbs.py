@@ -19,6 +19,7 @@ from hyperkube_host.apiserver.resources.known_kinds import KnownKinds
 from hyperkube_host.apiserver.rest.objects import StoredObjects
 from hyperkube_host.apiserver.rest.ownership import FieldOwnership
 from hyperkube_host.apiserver.rest.services import LeasePool, Services
+from hyperkube_host.apiserver.rest.whole_seconds import WholeSeconds
 from hyperkube_host.apiserver.serializer.decode import BodyDecoder, Kinds
 from hyperkube_lib.protobuf import Protobuf
 from hyperkube_lib.serving.ssh_tunnels import SshTunnels, build_tunnels
@@ -40,7 +41,7 @@ def build_services(
     admission = load_admission(options.admission, foundation.context, LOGGER)
     foundation.hosts.add(admission)
     services = Promise[Services]("what verbs work with")
-    known = KnownKinds(model.registry)
+    known, seconds = KnownKinds(model.registry), WholeSeconds(clock)
     return services.keep(
         Services(
             registry=model.registry,
@@ -57,7 +58,8 @@ def build_services(
             ),
             decoder=BodyDecoder(Kinds(known.is_registered, known.is_version_of), protobuf),
             objects=StoredObjects(model.registry, services.get),
-            ownership=FieldOwnership(clock),
+            ownership=FieldOwnership(clock, seconds),
+            seconds=seconds,
             leases=LeasePool(model.store, clock, options.storage.lease_reuse_duration_seconds),
             logger=LOGGER,
             options=options,

@@ -172,14 +172,20 @@ class FlowControl:
 
     def flow(self, info: RequestInfo, user: UserInfo) -> Flow:
         """Return the flow that a request belongs to."""
+        known = info.flow
+        if known is not None and known[0] is user:
+            last: Flow = known[1]
+            if last.generation == self.generation:
+                return last
         # Read in the order opposite to `configure`: a flow found here is of this classification or an older one.
         flows = self._flows
         schema = self._classification.schema_of(info, user)
         flow = flows.get((schema.name, schema.distinguisher(info, user)))
-        if flow is not None:
-            return flow
-        with self._lock:
-            return self._classify(info, user)
+        if flow is None:
+            with self._lock:
+                flow = self._classify(info, user)
+        info.flow = (user, flow)
+        return flow
 
     def _classify(self, info: RequestInfo, user: UserInfo) -> Flow:
         """Find the flow of a request, and remember it. The caller holds the lock."""
@@ -267,12 +273,16 @@ class FlowControl:
         seconds, metrics, level = now - request.began, request.flow.metrics, request.flow.level
         with self._lock:
             request.state = RequestState.FINISHED
-            level.finish(request.queue, now, seconds)
+            if request.queue is None:
+                level.executing -= 1
+            else:
+                level.finish(request.queue, now, seconds)
             metrics.executing -= 1
             self._counts[request.is_read] -= 1
-            metrics.executed(seconds)
+            metrics.executions.add(seconds)
             dispatched = self._dispatch(now) if self._waiting else ()
-        _notify(dispatched)
+        if dispatched:
+            _notify(dispatched)
 
     def _dispatch(self, now: float) -> list[FlowRequest]:
         """Seat as many waiting requests as there are seats for; the caller notifies them without the lock.

@@ -63,10 +63,6 @@ class FlowMetrics:
         """Count one whose wait is over."""
         self.waits.setdefault(executed, Histogram()).add(seconds)
 
-    def executed(self, seconds: float) -> None:
-        """Count one that is done."""
-        self.executions.add(seconds)
-
 
 def text(levels: Iterable[QueueSet[Any]], metrics: Mapping[tuple[str, str], FlowMetrics]) -> bytes:
     """Return all series in Prometheus' text format."""

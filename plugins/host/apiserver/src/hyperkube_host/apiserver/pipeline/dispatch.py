@@ -31,6 +31,13 @@ def locate(registry: Registry, info: RequestInfo) -> Target:
         PathNotFound: its group is not served, or not by a built-in version and not in that version.
         NotFound: there is no such version or resource, or not at that place.
     """
+    known, generation = info.found, registry.generation
+    if known is None or known[0] != generation:
+        known = info.found = (generation, _located(registry, info))
+    return known[1]
+
+
+def _located(registry: Registry, info: RequestInfo) -> Target:
     if (info.prefix == "api") != (not info.group):
         raise PathNotFound
     version = registry.version(info.group, info.version)

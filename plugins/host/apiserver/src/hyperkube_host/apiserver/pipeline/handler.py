@@ -21,7 +21,7 @@ from hyperkube_host.apiserver.pipeline.impersonation import Impersonation
 from hyperkube_host.apiserver.pipeline.pipeline import Pipeline
 from hyperkube_host.apiserver.pipeline.turn_taking import TurnTaking
 from hyperkube_host.apiserver.request.api_request import ApiRequest
-from hyperkube_host.apiserver.request.request_info import RequestInfo, parse, read_info, watch_flag
+from hyperkube_host.apiserver.request.request_info import KnownPaths, RequestInfo, parse, watch_flag
 from hyperkube_host.apiserver.request.warning_headers import warning_headers
 from hyperkube_host.apiserver.routes.metrics import RequestMetrics
 from hyperkube_host.apiserver.serializer.encode import Encoder
@@ -98,7 +98,10 @@ class ApiHandler:
         self._logger = logger
         self._random = Random()  # noqa: S311 -- tells requests apart, nothing more
         self.turns = turns
-        self._turn_taking = TurnTaking(pipeline.services, authentication, audit, clock) if turns is not None else None
+        self._paths = KnownPaths()
+        self._turn_taking: TurnTaking | None = None
+        if turns is not None:
+            self._turn_taking = TurnTaking(pipeline.services, authentication, audit, clock, self._paths)
         self._hot_reads: HotReads | None = None
         if local_store and tracer is None:  # else a read has to ask how far the store is, or leaves a span
             flows = limits if isinstance(limits, FlowControl) else None
@@ -224,7 +227,7 @@ class ApiHandler:
 
     def _read(self, request: HttpRequest, user: UserInfo, audit_id: str) -> ApiRequest:
         query = request.query() if request.query_string else {}
-        info = read_info(request) if not query else parse(request.method, request.path, query)
+        info = self._paths.read(request) if not query else parse(request.method, request.path, query)
         return ApiRequest(
             method=request.method,
             path=request.path,
@@ -260,7 +263,7 @@ class ApiHandler:
     def is_long_running(self, request: HttpRequest) -> bool:
         """Tell whether the request may stay open beyond the request timeout."""
         if not request.query_string:
-            return self._runs_long(read_info(request))
+            return self._runs_long(self._paths.read(request))
         return self._runs_long(parse(request.method, request.path, watch_flag(request.query_string)))
 
     def _runs_long(self, info: RequestInfo) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from hyperkube_host.apiserver.authentication.union import Authentication, misplaced_token
 from hyperkube_host.apiserver.pipeline.dispatch import locate
 from hyperkube_host.apiserver.pipeline.impersonation import impersonates
-from hyperkube_host.apiserver.request.request_info import RequestInfo, read_info
+from hyperkube_host.apiserver.request.request_info import KnownPaths, RequestInfo
 from hyperkube_host.apiserver.rest.services import Services
 from hyperkube_host.apiserver.serializer.path_errors import PathNotFound
 from hyperkube_lib.serving.exchange import HttpRequest
@@ -42,8 +42,16 @@ class _Sender(NamedTuple):
 class TurnTaking:
     """Tells which requests take turns; used on the loop's thread alone, never blocks."""
 
-    def __init__(self, services: Services, authentication: Authentication, audit: Auditor | None, clock: Clock) -> None:
+    def __init__(
+        self,
+        services: Services,
+        authentication: Authentication,
+        audit: Auditor | None,
+        clock: Clock,
+        paths: KnownPaths,
+    ) -> None:
         self._services = services
+        self._paths = paths
         self._monotonic = clock.monotonic
         self._authentication = authentication
         self._audit_waits = audit is not None and audit.may_block
@@ -57,7 +65,7 @@ class TurnTaking:
         request.sender = self._sender(request)
         if request.sender is None:
             return False
-        info = read_info(request)
+        info = self._paths.read(request)
         if not info.is_resource or info.verb not in _VERBS:
             return False
         # What a path addresses may have changed with the registry; each kind of place is looked up once.

@@ -23,6 +23,12 @@ if TYPE_CHECKING:
 
 
 _UNLIMITED = nullcontext()
+_SHORT = 16 * 1024
+_LINEAR = frozenset(
+    f"application/{form}"
+    for form in ("json", "json-patch+json", "merge-patch+json", "strategic-merge-patch+json", "vnd.kubernetes.protobuf")
+)
+"""Formats of bodies that take time in proportion to their length."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -63,6 +69,19 @@ class ApiRequest:
             Timeout: when it is entered too late, or broken off.
         """
         return self.budget or _UNLIMITED
+
+    def reading(self) -> AbstractContextManager[None]:
+        """Return the same for reading the body; a short one that is no YAML, which has aliases, is read in no time.
+
+        Raises:
+            Timeout: as `stoppable`.
+        """
+        budget = self.budget
+        if budget is None or (
+            len(self.body) <= _SHORT and not budget.is_over and self.headers.get("content-type") in _LINEAR
+        ):
+            return _UNLIMITED
+        return budget
 
     def param(self, name: str) -> str:
         """Return the first value of a query parameter, or the empty string."""

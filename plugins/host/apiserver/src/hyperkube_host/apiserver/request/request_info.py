@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from dataclasses import field
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote_plus
 
 from hyperkube_lib.serving.exchange import HttpRequest
@@ -18,12 +19,16 @@ from hyperkube.machinery.fields import FieldRequirement, FieldSelectorError, par
 from hyperkube.machinery.labels import Requirement, SelectorError, parse_selector
 from hyperkube.machinery.users import UserInfo
 
+if TYPE_CHECKING:
+    from hyperkube_host.apiserver.request.api_request import Target
+
 _VERBS = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _MANY = frozenset({"list", "watch", "deletecollection"})
 _SPECIAL_VERBS = frozenset({"proxy", "watch"})
 _OF_THE_NAMESPACE = frozenset({"status", "finalize"})
 
 _LONGEST_PATH = 512
+_MOST_PATHS = 1024
 """Characters of a path whose words are remembered: most are asked for again, collections with each creation."""
 
 LONGEST_SELECTOR = 16 * 1024
@@ -44,6 +49,8 @@ def flag(query: Query, name: str) -> bool:
 class RequestInfo:
     """The request in the words of authorization; shared by requests to the same path, so it stays as `parse` made it.
 
+    What its server has found out about it is kept with it, for as long as it holds, which who keeps it compares.
+
     Attributes:
         is_resource: whether the path lies below ``/api/VERSION`` or ``/apis/GROUP/VERSION``.
         verb: ``get``, ``list``, ``watch``, … or the lower-case method of a path that is no resource.
@@ -52,6 +59,10 @@ class RequestInfo:
         rest: the path behind the subresource (``proxy/REST``), without a leading slash.
         field_selector: of a list, watch or deletion of many: the terms, none when it is no selector.
         label_selector: the same by labels.
+        asked: what the authorizers were asked last.
+        found: what it addresses, and in which generation of the registry.
+        flow: the last user, and the `Flow` of their requests.
+        series: the status of the last answer, and the `RequestSeries` where it was counted.
     """
 
     path: str
@@ -69,6 +80,10 @@ class RequestInfo:
     special: bool = False
     field_selector: tuple[FieldRequirement, ...] = ()
     label_selector: tuple[Requirement, ...] = ()
+    asked: Attributes | None = field(default=None, compare=False, repr=False)
+    found: tuple[int, Target] | None = field(default=None, compare=False, repr=False)
+    flow: tuple[UserInfo, Any] | None = field(default=None, compare=False, repr=False)
+    series: tuple[int, Any] | None = field(default=None, compare=False, repr=False)
 
     @property
     def rest(self) -> str:
@@ -77,6 +92,12 @@ class RequestInfo:
 
     def attributes(self, user: UserInfo) -> Attributes:
         """Return what the authorizers are asked."""
+        asked = self.asked
+        if asked is None or asked.user is not user:
+            asked = self.asked = self._attributes(user)
+        return asked
+
+    def _attributes(self, user: UserInfo) -> Attributes:
         if not self.is_resource:
             return Attributes(user, self.verb, path=self.path)
         return Attributes(
@@ -118,23 +139,37 @@ def parse(method: str, path: str, query: Query) -> RequestInfo:
     return info
 
 
-def read_info(request: HttpRequest) -> RequestInfo:
-    """Return what method and path ask for, read once for all who look at the request; its query is not looked at."""
-    known, line = request.read, request.line
-    if known is None and line is not None:
-        known = line.read
-    if not isinstance(known, RequestInfo):
-        read = _read if len(request.path) <= _LONGEST_PATH else _read.__wrapped__
-        known = read(request.method, request.path)
-        if line is not None:
-            line.read = known
-    request.read = known
-    return known
+class KnownPaths:
+    """Reads method and path of each request, once for all who look at it and for the next with the same words.
 
+    One for each server, as what is known of a path holds in its server alone; from any thread.
+    """
 
-@lru_cache(maxsize=1024)
-def _read(method: str, path: str) -> RequestInfo:
-    return parse(method, path, {})
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, str], RequestInfo] = {}
+
+    def read(self, request: HttpRequest) -> RequestInfo:
+        """Return what method and path ask for; the query is not looked at."""
+        info, line = request.read, request.line
+        if info is None and line is not None:
+            info = line.read
+        if not isinstance(info, RequestInfo):
+            info = self._read(request.method, request.path)
+            if line is not None:
+                line.read = info
+        request.read = info
+        return info
+
+    def _read(self, method: str, path: str) -> RequestInfo:
+        known = self._known
+        info = known.get((method, path))
+        if info is None:
+            info = parse(method, path, {})
+            if len(path) <= _LONGEST_PATH:
+                if len(known) >= _MOST_PATHS:
+                    known.clear()
+                known[method, path] = info
+        return info
 
 
 def watch_flag(query_string: str) -> Query:

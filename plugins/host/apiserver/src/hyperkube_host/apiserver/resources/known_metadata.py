@@ -1,4 +1,4 @@
-"""Metadata, and a status, whose members are canonical already, so that they need not be walked again.
+"""Metadata, a status or an object whose members are canonical already, so that they need not be walked again.
 
 What a client wrote was decoded, what is stored was canonical when it was stored, and what the server adds is canonical
 by itself. Only admission plugins and strategies may have changed it since, which its JSON tells.
@@ -22,6 +22,19 @@ class KnownMetadata:
     def holds(self, meta: object) -> bool:
         """Tell whether it is what it was then."""
         return self._text is not None and _json(meta) == self._text
+
+
+class KnownObject:
+    """The JSON of a whole object as it was decoded, of a kind to which nothing is added (`is_plain`)."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, obj: Object) -> None:
+        self._text = _json(obj)
+
+    def holds(self, obj: Object) -> bool:
+        """Tell whether it is what it was then."""
+        return self._text is not None and _json(obj) == self._text
 
 
 class KnownStatus:

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, TypeAlias
 
+import orjson
+
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.schema.base import KubeSchema
 from hyperkube.machinery.schema.fields import List, Struct
@@ -47,8 +49,16 @@ def nil_lists(schema: type[KubeSchema], seen: frozenset[type[KubeSchema]] = froz
     return places
 
 
-def with_nil_lists(obj: Object, places: Places) -> Object:
-    """Return an object with null for such lists that are empty; what stays the same is shared with the argument."""
+def with_nil_lists(obj: Object, places: Places, old: Object | None = None) -> Object:
+    """Return an object with null for such lists that are empty; what stays the same is shared with the argument.
+
+    Members that are those of the stored object `old` are not looked at.
+    """
+    fresh = [value for name, value in obj.items() if name in places and (old is None or value is not old.get(name))]
+    return _with_nil_lists(obj, places) if fresh and b"[]" in orjson.dumps(fresh) else obj
+
+
+def _with_nil_lists(obj: Object, places: Places) -> Object:
     changed: Object = {}
     for name, place in places.items():
         value = obj.get(name)
@@ -63,6 +73,6 @@ def with_nil_lists(obj: Object, places: Places) -> Object:
 
 def _within(value: Any, places: Places) -> Any:
     if isinstance(value, list):
-        items = [with_nil_lists(item, places) for item in value]
+        items = [_with_nil_lists(item, places) for item in value]
         return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
-    return with_nil_lists(value, places)
+    return _with_nil_lists(value, places)

@@ -13,6 +13,7 @@ from hyperkube_host.apiserver.resources.custom_codec import CustomCodec
 from hyperkube_host.apiserver.resources.known_metadata import KnownMetadata, KnownStatus
 from hyperkube_host.apiserver.resources.loads import Loads
 from hyperkube_host.apiserver.resources.nil_lists import Places, nil_lists, with_nil_lists
+from hyperkube_host.apiserver.resources.plain_kinds import is_plain
 from hyperkube_host.apiserver.resources.writing import Writing
 from hyperkube_lib.structured_merge.managed_fields import FieldScope
 from hyperkube_lib.transformed_store import TransformedStore
@@ -228,7 +229,6 @@ class ServedResource:
         self.waits = spec.from_storage_all is not None
         self.field_scopes: dict[str, FieldScope] = {}
         self.repeats = type(self.strategy).repeats is not Strategy.repeats
-        """Whether the strategy treats any objects of one template alike."""
         self.arrived: Recurring[bytes, bytes] = Recurring(BUSY_TEMPLATES)
         """What the objects of a template are when they are decoded and have their defaults, as JSON without name."""
         self.prepared: Recurring[bytes, bytes] = Recurring(BUSY_TEMPLATES)
@@ -236,6 +236,8 @@ class ServedResource:
 
     def __repr__(self) -> str:
         return f"<ServedResource {self.group_resource} {self.spec.resource.version}>"
+
+    is_plain = cached_property(is_plain)
 
     @property
     def is_virtual(self) -> bool:
@@ -256,11 +258,9 @@ class ServedResource:
     def _nil_lists(self) -> Places:
         return nil_lists(self.codec.schema) if isinstance(self.codec, CompiledSchema) else {}
 
-    def as_stored(self, obj: Object) -> Object:
-        """Return an object with null for its empty lists, where it has null after it was stored."""
-        if not self._nil_lists or b"[]" not in orjson.dumps(obj):
-            return obj
-        return with_nil_lists(obj, self._nil_lists)
+    def as_stored(self, obj: Object, old: Object | None = None) -> Object:
+        """Return an object with null for its empty lists, where it has null after it was stored, as `old` was."""
+        return with_nil_lists(obj, self._nil_lists, old) if self._nil_lists else obj
 
     @cached_property
     def empty(self) -> Object:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from hyperkube_host.apiserver.admission.chain import undo
+from hyperkube_host.apiserver.admission.shared_members import end_sharing, part_members, share
 from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
 from hyperkube_host.apiserver.request.results import ObjectResult
 from hyperkube_host.apiserver.resources.known_metadata import KnownMetadata, KnownStatus
@@ -45,7 +46,8 @@ class Change:
     Attributes:
         produce: see `Produce`; called once per attempt.
         options: the request's UpdateOptions or PatchOptions.
-        keeps: whether `produce` leaves what it gets alone, so that it needs no copy.
+        keeps: whether `produce` leaves what it gets alone, so that it needs no copy; what it returns may have members
+            of it, but for metadata.
         unconditional: whether the new object may lack a resourceVersion although the resource demands one (patches).
         admit: whether admission plugins see the change.
         prepare: whether the strategy prepares and validates the new object; else it is stored as produced.
@@ -106,10 +108,14 @@ def _attempt(services: Services, write: Change, current: Current) -> ObjectResul
     admission = services.admission_request(
         write.call, target, "UPDATE", obj=new, old=old, options=write.options, annotations=write.request.annotations
     )
+    if write.keeps:
+        share(admission)
     if write.admit:
         services.admission.mutate(admission)
     try:
         new = admission.written()
+        if end_sharing(admission) and not _leaves_alone(target):
+            part_members(new, old)
         place(new, target)
         if write.prepare:
             new = _prepare(target, write.call, new, old, known, write.request.status)
@@ -126,6 +132,12 @@ def _attempt(services: Services, write: Change, current: Current) -> ObjectResul
     if result is None or write.call.dry_run:
         undo(admission)
     return result
+
+
+def _leaves_alone(target: Target) -> bool:
+    """Tell whether the strategy does nothing to members that stayed as they were, so that they need no copies."""
+    sub = target.sub
+    return target.served.strategy.leaves_what_stays and (sub is None or sub.name == "status")
 
 
 def _is_changed(new: Object, old: Object) -> bool:
@@ -185,7 +197,7 @@ def _prepare(
         served.default(new)
     if target.sub is None:
         if strategy.status_subresource:
-            _restore(new, old, "status")
+            _restore(new, old, "status", shared=strategy.leaves_what_stays)
         strategy.prepare_update(call, new, old)
     elif target.sub.name == "status":
         for name in {**new, **old}:
@@ -268,7 +280,7 @@ def _is_written_anyway(services: Services, target: Target) -> bool:
 def _store(services: Services, write: Change, current: Current, new: Object) -> ObjectResult | None:
     target = write.target
     served, old = target.served, current.obj
-    new = served.as_stored(new)
+    new = served.as_stored(new, old)
     managed_fields.keep_times_of(old, new)
     gone = ends(served.strategy, new)
     if new == old and not gone and not current.stale and not _is_written_anyway(services, target):

@@ -10,7 +10,7 @@ import orjson
 from hyperkube_host.apiserver.admission.chain import undo
 from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
 from hyperkube_host.apiserver.request.results import ObjectResult
-from hyperkube_host.apiserver.resources.known_metadata import KnownMetadata
+from hyperkube_host.apiserver.resources.known_metadata import KnownMetadata, KnownObject
 from hyperkube_host.apiserver.resources.served import ServedResource
 from hyperkube_host.apiserver.resources.template_text import metadata_text, template_text
 from hyperkube_host.apiserver.rest import metadata, stored
@@ -26,10 +26,11 @@ from hyperkube.machinery.groups import GroupKind
 from hyperkube.machinery.objects import Object, is_being_deleted
 from hyperkube.machinery.patch.refusal import json_type
 from hyperkube.machinery.random import generate_name, unique_id
-from hyperkube.machinery.times import format_time
 from hyperkube.storage.store import Compare, LeaseNotFound, Put
 
 _NAME_ATTEMPTS = 8
+_SHORT = 16 * 1024
+"""Bytes of a body up to which to write it once more is cheaper than to walk its object."""
 
 
 def create(services: Services, request: ApiRequest, target: Target) -> ObjectResult:
@@ -45,7 +46,8 @@ def create(services: Services, request: ApiRequest, target: Target) -> ObjectRes
         served.default(obj)
     call = services.call(request, target, body=obj)
     services.ownership.update(request, target, None, obj)
-    return store_new(services, request, target, call, obj, options=options)
+    known = KnownObject(obj) if served.is_plain and 0 < len(request.body) <= _SHORT else None
+    return store_new(services, request, target, call, obj, options=options, known=known)
 
 
 def place(obj: Object, target: Target) -> None:
@@ -78,13 +80,17 @@ def store_new(
     *,
     options: Object,
     admit: bool = True,
+    known: KnownObject | None = None,
 ) -> ObjectResult:
-    """Admit (unless told not to), complete, validate and store a new object; retry when a generated name is taken."""
+    """Admit (unless told not to), complete, validate and store a new object; retry when a generated name is taken.
+
+    Of a new object as it was decoded `known` may be what it is then, else its metadata is.
+    """
     template = obj if obj["metadata"].get("name") else None
-    known = KnownMetadata(obj["metadata"])
+    what_is_known = known or KnownMetadata(obj["metadata"])
     for attempt in range(1, _NAME_ATTEMPTS + 1):
         try:
-            return _attempt(services, request, target, call, obj, known, options=options, admit=admit)
+            return _attempt(services, request, target, call, obj, what_is_known, options=options, admit=admit)
         except AlreadyExists:
             if template is not None or attempt == _NAME_ATTEMPTS:
                 raise
@@ -98,7 +104,7 @@ def _attempt(
     target: Target,
     call: Call,
     obj: Object,
-    known: KnownMetadata,
+    known: KnownMetadata | KnownObject,
     *,
     options: Object,
     admit: bool,
@@ -127,7 +133,12 @@ def _attempt(
 
 
 def _prepared(
-    services: Services, request: ApiRequest, target: Target, call: Call, obj: Object, known: KnownMetadata
+    services: Services,
+    request: ApiRequest,
+    target: Target,
+    call: Call,
+    obj: Object,
+    known: KnownMetadata | KnownObject,
 ) -> Object:
     """Return the object as it is to be stored, and check it; what is known of the last one of its template is taken.
 
@@ -135,6 +146,16 @@ def _prepared(
         Invalid: it is wrong.
     """
     served = target.served
+    if isinstance(known, KnownObject):
+        if known.holds(obj):
+            _set_metadata(services, target, call, obj["metadata"])
+            obj["metadata"] = served.in_order("metadata", obj["metadata"])
+            obj = {"kind": served.kind.kind, "apiVersion": served.kind.api_version, **obj}
+        else:
+            served.default(obj)
+            obj = prepare(services, target, call, obj)
+        _refuse_invalid(services, request, target, obj, call)
+        return obj
     text = template_text(obj) if served.repeats and known.holds(obj["metadata"]) else None
     common = served.prepared.get(text) if text is not None else None
     if common is not None:
@@ -186,7 +207,7 @@ def _set_metadata(services: Services, target: Target, call: Call, meta: Object) 
     if strategy.generation:
         meta["generation"] = 1
     meta["uid"] = unique_id(services.random)
-    meta["creationTimestamp"] = format_time(services.clock.now())
+    meta["creationTimestamp"] = services.seconds.text()
     if meta.get("generateName") and not meta.get("name"):
         meta["name"] = named = meta["generateName"]
         if strategy.generates_names:

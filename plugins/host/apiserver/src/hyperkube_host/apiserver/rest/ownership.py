@@ -8,6 +8,7 @@ from functools import lru_cache
 from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
 from hyperkube_host.apiserver.resources.served import ServedResource
 from hyperkube_host.apiserver.rest.patch_text import converter_text
+from hyperkube_host.apiserver.rest.whole_seconds import WholeSeconds
 from hyperkube_lib.structured_merge import field_sets
 from hyperkube_lib.structured_merge.apply import apply_configuration
 from hyperkube_lib.structured_merge.field_sets import FieldSet
@@ -92,12 +93,13 @@ class FieldOwnership:
     """Tracks the owners of fields through updates, and merges server-side apply."""
 
     clock: Clock
+    seconds: WholeSeconds
 
     def update(self, request: ApiRequest, target: Target, old: Object | None, new: Object) -> None:
         """Note in `new` that the request's manager set what differs from `old`, in place."""
         shown = target.served.blanks.shown
         seen = shown(new)
-        track_update(scope_of(target), old and shown(old), seen, manager_of(request), self.clock.now())
+        track_update(scope_of(target), old and shown(old), seen, manager_of(request), self.seconds.text())
         if seen is not new:
             new["metadata"] = seen["metadata"]
 

@@ -53,7 +53,7 @@ def patch(services: Services, request: ApiRequest, target: Target) -> ObjectResu
     current = stored.read(services.store, served, target.namespace, target.name)
     if current is None:
         raise NotFound.about(served.group_resource, target.name)
-    with request.stoppable():
+    with request.reading():
         content = read_patch(request, patch_type)
     call = services.call(request, target)
 
@@ -209,7 +209,7 @@ def decode_patched(
     """Return a patched document as an object; what a patch brought that does not fit is refused in its own words.
 
     Unknown fields are told in the order of the document, or of what `ordered` makes of it. The members in `kept`, and
-    those of its metadata, are canonical and taken as they are; the object shares nothing with them.
+    those of its metadata, are canonical and taken as they are; metadata is the object's own all the same.
 
     Raises:
         Invalid: the document does not decode, or has unknown fields where that is strictly forbidden.
@@ -241,18 +241,16 @@ def _decoded(codec: Codec, document: Any, kept: Object, *, report: bool) -> tupl
     if named and kept_meta and document.keys() == kept.keys() and isinstance(codec, CompiledSchema):
         decoded = codec.decode_member("metadata", copy_object(named))
         if decoded is not None:
-            kept = copy_object(kept)
-            kept["metadata"] |= decoded
-            return kept, []
+            return {**kept, "metadata": copy_object(kept_meta) | decoded}, []
     if named:
         changed = {**document, "metadata": named}
     changed = {name: value for name, value in changed.items() if name not in kept or (name == "metadata" and named)}
     obj, unknown = codec.decode(copy_object(changed), report=report)
     if not obj.keys() <= document.keys():  # something is written even if it is empty
         return codec.decode(copy_object(document), report=report)
-    kept = copy_object(kept)
-    if kept_meta and named:
-        kept["metadata"] |= obj["metadata"]
+    if kept_meta:
+        own = copy_object(kept_meta)
+        kept = {**kept, "metadata": own | obj["metadata"] if named else own}
     names = [name for name in document if name in kept or name in obj]
     return {name: kept[name] if name in kept else obj[name] for name in names}, unknown
 

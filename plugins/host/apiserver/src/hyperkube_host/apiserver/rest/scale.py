@@ -9,7 +9,6 @@ Source: kubernetes apimachinery ``pkg/util/managedfields/scalehandler.go``.
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
@@ -144,7 +143,7 @@ class ScaledObjects:
             new = change_object(old)
             if uid_of(new) != uid:
                 raise uid_conflict(target, uid_of(new), uid)
-            moved = self._moved(managed, before, self._replicas(new), services.clock.now())
+            moved = self._moved(managed, before, self._replicas(new), services.seconds.text())
             if moved is not None:
                 managed_fields.set_managed(new, owners_in_workload(new, self._place, moved))
             return new
@@ -171,7 +170,7 @@ class ScaledObjects:
             value = value.get(name) if isinstance(value, dict) else None
         return {"spec": {"replicas": value}}
 
-    def _moved(self, managed: Managed, before: Object, after: Object, now: datetime) -> Managed | None:
+    def _moved(self, managed: Managed, before: Object, after: Object, now: str) -> Managed | None:
         """Return the owners of the Scale after the write; None where nothing was owned."""
         if self._applied is not None:
             return self._applied

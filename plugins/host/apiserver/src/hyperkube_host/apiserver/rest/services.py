@@ -14,6 +14,7 @@ from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
 from hyperkube_host.apiserver.request.equivalents import ServedVersions
 from hyperkube_host.apiserver.resources.registry import Registry
 from hyperkube_host.apiserver.rest.ownership import FieldOwnership
+from hyperkube_host.apiserver.rest.whole_seconds import WholeSeconds
 from hyperkube_host.apiserver.serializer.decode import BodyDecoder
 from hyperkube_lib.serving.kubelet_tokens import KubeletTokens
 from hyperkube_lib.serving.ssh_tunnels import SshTunnels
@@ -85,6 +86,7 @@ class Services:
     registry: Registry
     store: Store
     clock: Clock
+    seconds: WholeSeconds
     random: Random
     authorizer: Authorizer
     admission: AdmissionChain

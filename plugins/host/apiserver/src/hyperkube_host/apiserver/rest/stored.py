@@ -83,9 +83,13 @@ def _with_version(meta: Object, revision: int) -> Object:
 def encode(served: ServedResource, obj: Object) -> bytes:
     """Return the value to store for an object: in the storage version, without its resourceVersion."""
     stored = served.to_storage(obj)
-    if "resourceVersion" not in stored["metadata"] and [*stored][:3] == _HEAD:  # of a new object
+    meta = stored["metadata"]
+    if "resourceVersion" in meta:
+        meta = meta.copy()
+        del meta["resourceVersion"]
+        stored = {**stored, "metadata": meta}
+    if [*stored][:3] == _HEAD:
         return orjson.dumps(stored)
-    meta = {name: value for name, value in stored["metadata"].items() if name != "resourceVersion"}
     head = {"kind": stored["kind"], "apiVersion": stored["apiVersion"], "metadata": meta}
     return orjson.dumps(head | {name: value for name, value in stored.items() if name not in head})
 

@@ -5,6 +5,7 @@ Source: kubernetes apiserver ``pkg/endpoints/handlers/{create,update,patch}.go``
 
 from __future__ import annotations
 
+from hyperkube_host.apiserver.admission.shared_members import part_members
 from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
 from hyperkube_host.apiserver.request.results import ObjectResult
 from hyperkube_host.apiserver.rest.apply import read_applied
@@ -148,6 +149,7 @@ def _patched(
         body, _ = codec.decode(merged, report=False)
     else:
         body = patched(services, request, target, codec, patch_type, read_patch(request, patch_type), old)
+        part_members(body, old)
     body["kind"], body["apiVersion"] = sub.kind.kind, sub.kind.api_version
     check_name(body, target.name)
     return body, owners

@@ -62,7 +62,11 @@ class RequestMetrics:
     def observe(self, request: ApiRequest, answer: Answer, seconds: float) -> None:
         """Count one answered request."""
         code = answer.status if isinstance(answer, Response | StreamResponse) else 101
-        self.count(key_of(request.info, code), seconds)
+        info = request.info
+        known = info.series
+        if known is None or known[0] != code:
+            known = info.series = (code, self.series(key_of(info, code)))
+        known[1].add(seconds)
 
     def count(self, key: RequestKey, seconds: float) -> None:
         """Count one request by its labels."""

@@ -113,11 +113,8 @@ class BodyDecoder:
             RequestEntityTooLarge: it is too long.
             UnsupportedMediaType: its content type is not read here.
         """
-        if request.budget is None:
+        with request.reading():
             obj = self._shape(request, self._parse(request, kind, codec), kind, codec, also)
-        else:
-            with request.budget:
-                obj = self._shape(request, self._parse(request, kind, codec), kind, codec, also)
         if request.audit_event is not None:
             request.audit_event.log_request_object(obj)
         return obj
@@ -132,7 +129,7 @@ class BodyDecoder:
             obj = self.decode(request, served.kind, served.codec)
             served.default(obj)
             return obj
-        with request.stoppable():
+        with request.reading():
             document = self._parse(request, served.kind, served.codec)
             text = document.template_text()
             known = served.arrived.get(text) if text is not None else None
@@ -166,7 +163,7 @@ class BodyDecoder:
             BadRequest: it cannot be decoded.
         """
         try:
-            with request.stoppable():
+            with request.reading():
                 document = self._read(request, kind, codec)
             api_version, name = document.kind()
             version = GroupVersion.parse(api_version or kind.api_version)

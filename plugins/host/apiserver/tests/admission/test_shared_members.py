@@ -1,0 +1,67 @@
+"""A changed object may have members of the stored one until the first hook that may change it is called."""
+
+import pytest
+from hyperkube_host.apiserver.admission.chain import AdmissionChain
+from hyperkube_host.apiserver.admission.shared_members import end_sharing, share
+
+from hyperkube.hookspecs.admission import AdmissionRequest
+from hyperkube.kinds.resources import PODS
+from hyperkube.machinery.groups import GroupVersionKind
+from hyperkube.machinery.users import UserInfo
+
+OLD = {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "p"}, "spec": {"nodeName": "n"}, "status": {"a": ["b"]}}
+
+
+class Changes:
+    """Changes the specification unless it is idle."""
+
+    def __init__(self, *, idle):
+        self.idle = idle
+
+    def is_idle(self, _request):
+        return self.idle
+
+    def admission_mutate(self, request):
+        request.object["spec"]["nodeName"] = "other"
+
+
+@pytest.fixture
+def asked():
+    asked = AdmissionRequest(
+        operation="UPDATE",
+        resource=PODS,
+        kind=GroupVersionKind("", "v1", "Pod"),
+        namespace="default",
+        name="p",
+        user=UserInfo("u"),
+        object={**OLD, "metadata": {"name": "p"}},
+        old_object=OLD,
+        may=lambda *_, **__: True,
+    )
+    share(asked)
+    return asked
+
+
+def test_where_no_hook_is_called_they_stay_those_of_the_stored_object(asked):
+    AdmissionChain([Changes(idle=True).admission_mutate]).mutate(asked)
+
+    assert asked.object["spec"] is OLD["spec"]
+    assert end_sharing(asked)
+
+
+def test_a_hook_changes_copies(asked):
+    AdmissionChain([Changes(idle=False).admission_mutate]).mutate(asked)
+
+    assert OLD["spec"] == {"nodeName": "n"}
+    assert asked.object["spec"] == {"nodeName": "other"}
+    assert asked.object["status"] == OLD["status"]
+    assert asked.object["status"] is not OLD["status"]
+    assert not end_sharing(asked)
+
+
+def test_without_the_note_a_hook_gets_what_it_was_given(asked):
+    end_sharing(asked)
+    asked.object["spec"] = own = {"nodeName": "n"}
+    AdmissionChain([Changes(idle=False).admission_mutate]).mutate(asked)
+
+    assert asked.object["spec"] is own
