@@ -108,7 +108,7 @@ def test_history_that_is_gone_is_answered_by_a_new_list(client, factory):
 
     factory.start()
 
-    log.wait_for("add a", "delete a", "add b")
+    log.wait_for("add a", "add b", "delete a")
 
 
 def test_a_server_that_is_away_for_a_moment_is_asked_again(client, factory):

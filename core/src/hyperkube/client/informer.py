@@ -10,12 +10,12 @@ The informer itself is in `hyperkube.client.reflector`.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from random import Random
 
 from hyperkube.client.client import Client
 from hyperkube.client.interning import Interner
-from hyperkube.client.object_cache import CacheMutated
+from hyperkube.client.object_cache import CacheMutated, ObjectCache
 from hyperkube.client.reflector import Informer, Projection, without_managed_fields
 from hyperkube.machinery.clock import Clock, SystemClock
 from hyperkube.machinery.errors import ApiError
@@ -24,8 +24,18 @@ from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.names import path_segment_name
 from hyperkube.machinery.objects import Object
 
-__all__ = ["CacheMutated", "Informer", "InformerFactory", "Projection", "cached_or_live", "without_managed_fields"]
+__all__ = [
+    "CacheMaker",
+    "CacheMutated",
+    "Informer",
+    "InformerFactory",
+    "Projection",
+    "cached_or_live",
+    "without_managed_fields",
+]
 
+CacheMaker = Callable[..., ObjectCache]
+"""Makes the cache of an informer, with the arguments of `ObjectCache`."""
 _Key = tuple[GroupVersionResource, str, str, str, Projection]
 
 
@@ -67,13 +77,18 @@ class InformerFactory:
         random: Random | None = None,
         detect_mutations: bool = False,
         projections: Mapping[GroupVersionResource, Projection] | None = None,
+        cache_of: Callable[[GroupVersionResource], CacheMaker] = lambda _: ObjectCache,
     ) -> None:
-        """Make no informer yet; `projections` are used for informers that are asked for without one."""
+        """Make no informer yet; `projections` are used for informers that are asked for without one.
+
+        What `cache_of` returns for a resource makes its cache, unless mutations are to be detected.
+        """
         self._client = client
         self._clock = clock or SystemClock()
         self._random = random or Random()  # noqa: S311  spreads load, guards nothing; two kilobytes, so one for all
         self._detect_mutations = detect_mutations
         self._projections = projections or {}
+        self._cache_of = cache_of
         self._shared = _Shared()
         self._asked: list[Informer] = []
         self._asked_lists: tuple[list[Informer], ...] = (self._asked,)
@@ -89,6 +104,7 @@ class InformerFactory:
             random=self._random,
             detect_mutations=self._detect_mutations,
             projections=self._projections,
+            cache_of=self._cache_of,
         )
         scope._shared = self._shared
         scope._asked_lists = (scope._asked, *self._asked_lists)
@@ -112,6 +128,7 @@ class InformerFactory:
         with self._shared.lock:
             informer = self._shared.informers.get(key)
             if informer is None:
+                make = ObjectCache if self._detect_mutations else self._cache_of(resource)
                 informer = self._shared.informers[key] = Informer(
                     self._client,
                     self._clock,
@@ -121,8 +138,7 @@ class InformerFactory:
                     label_selector=label_selector,
                     project=projection,
                     random=self._random,
-                    interner=self._shared.interner,
-                    detect_mutations=self._detect_mutations,
+                    cache=make(self._shared.interner, detect_mutations=self._detect_mutations),
                 )
             for asked in self._asked_lists:
                 if informer not in asked:

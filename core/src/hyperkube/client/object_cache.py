@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, cast
 
 import orjson
 
+from hyperkube.client.interning import Interner
 from hyperkube.machinery.errors import HyperkubeError
 from hyperkube.machinery.objects import Object, name_of, namespace_of
 
@@ -21,11 +23,11 @@ class CacheMutated(HyperkubeError):
 
 
 class _Index:
-    """Objects by the values that a function finds in them."""
+    """Keys of objects by the values that a function finds in these."""
 
     def __init__(self, function: IndexFunction) -> None:
         self.function = function
-        self.entries: dict[str, dict[str, Object]] = {}
+        self.entries: dict[str, dict[str, None]] = {}
 
     def put(self, key: str, old: Object | None, new: Object | None) -> None:
         before = () if old is None else tuple(self.function(old))
@@ -37,22 +39,23 @@ class _Index:
                     entry.pop(key, None)
                     if not entry:
                         del self.entries[value]
-        for value in after:
-            self.entries.setdefault(value, {})[key] = new  # type: ignore[assignment]  # not None in this branch
+            for value in after:
+                self.entries.setdefault(value, {})[key] = None
 
 
 class ObjectCache:
     """Objects by namespace and name, with indexes; thread-safe.
 
     Attributes:
-        held: the objects by ``NAMESPACE/NAME``, to be read only.
+        held: the objects by ``NAMESPACE/NAME``, to be read only; a class of its own may hold them in another form.
         changes: how often `held` has changed: counted after each change, so that what was computed while the count
             stayed the same holds as long as it does.
     """
 
-    def __init__(self, *, detect_mutations: bool = False) -> None:
+    def __init__(self, interner: Interner | None = None, *, detect_mutations: bool = False) -> None:
         self._lock = threading.Lock()
-        self.held: dict[str, Object] = {}
+        self._interner = interner or Interner()
+        self.held: dict[str, Any] = {}
         self.changes = 0
         self._indexes: dict[str, _Index] = {"namespace": _Index(lambda obj: (namespace_of(obj),))}
         self._digests: dict[str, bytes] | None = {} if detect_mutations else None
@@ -64,14 +67,28 @@ class ObjectCache:
         """Return the object or None."""
         return self.held.get(f"{namespace}/{name}")
 
+    def at(self, key: str) -> Object | None:
+        """Return the object of ``NAMESPACE/NAME``, or None: for who goes through many of them."""
+        held = self.held.get(key)
+        return None if held is None else self._read(held)
+
+    def keep(self, obj: Object) -> Object:
+        """Return `obj`, the caller's own, with what it has in common with others shared."""
+        return self._interner.intern(obj, self.get(namespace_of(obj), name_of(obj)))
+
     def list(self, namespace: str = "") -> Objects:
         """Return the objects of one namespace, or all."""
-        return self.by_index("namespace", namespace) if namespace else self.snapshot()
+        return self.by_index("namespace", namespace) if namespace else [*self.each()]
 
-    def snapshot(self) -> Objects:
-        """Return all objects."""
+    def each(self) -> Iterator[Object]:
+        """Yield all objects that are held when it begins, each as it is by then; those that went are left out."""
         with self._lock:
-            return [*self.held.values()]
+            keys = [*self.held]
+        return (obj for key in keys if (obj := self.at(key)) is not None)
+
+    def _read(self, held: Any) -> Object:
+        """Return an object in the form in which it is handed out."""
+        return cast("Object", held)
 
     def add_index(self, name: str, function: IndexFunction) -> None:
         """Keep an index from now on; the same name again is ignored when the function is the same."""
@@ -82,13 +99,13 @@ class ObjectCache:
             if known is not None:
                 raise ValueError(f"index {name!r} exists with another function")
             index = self._indexes[name] = _Index(function)
-            for key, obj in self.held.items():
-                index.put(key, None, obj)
+            for key, held in self.held.items():
+                index.put(key, None, self._read(held))
 
     def by_index(self, name: str, value: str) -> Objects:
         """Return the objects for which the index function yields `value`."""
         with self._lock:
-            return [*self._indexes[name].entries.get(value, {}).values()]
+            return [self.held[key] for key in self._indexes[name].entries.get(value, ())]
 
     def index_values(self, name: str) -> Texts:
         """Return the values under which an index has an object."""
@@ -100,8 +117,8 @@ class ObjectCache:
         with self._lock:
             return len(self._indexes[name].entries.get(value, ()))
 
-    def put(self, obj: Object) -> Object | None:
-        """Hold `obj`; return the object that it replaces."""
+    def put(self, obj: Object, *, rests: bool = False) -> Object | None:
+        """Hold what `keep` returned; return the object that it replaces; with `rests` it is one of a list, no news."""
         key = f"{namespace_of(obj)}/{name_of(obj)}"
         with self._lock:
             old = self.held.get(key)
@@ -117,7 +134,7 @@ class ObjectCache:
         """Let go of an object; return what was held."""
         key = f"{namespace}/{name}"
         with self._lock:
-            old = self.held.pop(key, None)
+            old: Object | None = self.held.pop(key, None)
             if old is not None:
                 for index in self._indexes.values():
                     index.put(key, old, None)
@@ -141,8 +158,8 @@ class ObjectCache:
 class CachedObjects:
     """What is read of a cache by those who do not fill it."""
 
-    def __init__(self, *, detect_mutations: bool = False) -> None:
-        self._cache = ObjectCache(detect_mutations=detect_mutations)
+    def __init__(self, cache: ObjectCache) -> None:
+        self._cache = cache
 
     def __len__(self) -> int:
         """Return how many objects the cache holds."""
@@ -155,11 +172,15 @@ class CachedObjects:
 
     def get(self, namespace: str, name: str) -> Object | None:
         """Return a cached object, or None; the namespace is empty for cluster-scoped ones."""
-        return self._cache.held.get(f"{namespace}/{name}")
+        return self._cache.get(namespace, name)
 
     def list(self, namespace: str = "") -> Objects:
         """Return the cached objects of one namespace, or all."""
         return self._cache.list(namespace)
+
+    def each(self) -> Iterator[Object]:
+        """Yield all cached objects one by one: of tens of thousands, a list may be much larger than the cache."""
+        return self._cache.each()
 
     def add_index(self, name: str, function: IndexFunction) -> None:
         """Keep an index: `function` yields the values under which an object is found.

@@ -1,19 +1,20 @@
 """A list of which only a projection is kept: where the client can, no object is kept whole beside the others.
 
-A page of 500 parsed Pods is 12 MB. To make all of it before any of it goes costs six times as much as one after the
-other: the memory is new each time, and the garbage collector looks through it while it grows.
+A page of 500 parsed Pods is 12 MB, and memory that was used once stays with the process for the most part: so pages are
+small. To make all of a list before any of it goes costs six times as much as one after the other: the memory is new
+each time, and the garbage collector looks through it while it grows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from hyperkube.client.client import Client
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.objects import Object
 
-PAGE_SIZE = 500
+PAGE_SIZE = 100
 """Objects that are asked for at a time."""
 
 
@@ -27,7 +28,7 @@ class ListOptions(NamedTuple):
 
 
 class Projections(NamedTuple):
-    """A whole list, with its resourceVersion."""
+    """A list or a page of it, with its resourceVersion."""
 
     items: list[Object]
     resource_version: str
@@ -41,16 +42,16 @@ class ListsProjections(Protocol):
         """Return what `project` returns for each object, which is its own."""
 
 
-def list_projected(client: Client, options: ListOptions, project: Callable[[Object], Object]) -> Projections:
-    """Return what `project` returns for each object of a list.
+def projected_pages(client: Client, options: ListOptions, project: Callable[[Object], Object]) -> Iterator[Projections]:
+    """Yield what `project` returns for each object of a list, in pieces; the last one's version is the list's.
 
     Raises:
         ApiError: the server refuses the list.
         ConnectionError: there is no server.
     """
     if isinstance(client, ListsProjections):
-        return client.list_projected(options, project)
-    items: list[Object] = []
+        yield client.list_projected(options, project)
+        return
     continue_token = ""
     while True:
         page = client.list(
@@ -61,7 +62,7 @@ def list_projected(client: Client, options: ListOptions, project: Callable[[Obje
             limit=PAGE_SIZE,
             continue_token=continue_token,
         )
-        items += [project(obj) for obj in page.items]
         continue_token = page.continue_token
+        yield Projections([project(obj) for obj in page.items], page.resource_version)
         if not continue_token:
-            return Projections(items, page.resource_version)
+            return

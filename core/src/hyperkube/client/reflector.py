@@ -13,9 +13,8 @@ from typing import cast
 
 from hyperkube.client.client import Client, QuietWatch, Taken, Watch, WatchEvent
 from hyperkube.client.handlers import Handler, Handlers, UpdateHandler, no_update, nothing
-from hyperkube.client.interning import Interner
-from hyperkube.client.object_cache import CachedObjects
-from hyperkube.client.projected_list import ListOptions, list_projected
+from hyperkube.client.object_cache import CachedObjects, ObjectCache
+from hyperkube.client.projected_list import ListOptions, projected_pages
 from hyperkube.client.shared_threads import SharedTask, SharedThreads
 from hyperkube.machinery.backoff import Backoff
 from hyperkube.machinery.clock import Clock, Timer
@@ -54,10 +53,9 @@ class Informer(CachedObjects):
         label_selector: str = "",
         project: Projection = without_managed_fields,
         random: Random | None = None,
-        interner: Interner | None = None,
-        detect_mutations: bool = False,
+        cache: ObjectCache | None = None,
     ) -> None:
-        super().__init__(detect_mutations=detect_mutations)
+        super().__init__(ObjectCache() if cache is None else cache)
         self.resource = resource
         self.namespace = namespace
         self.field_selector = field_selector
@@ -67,7 +65,6 @@ class Informer(CachedObjects):
         self._project = project
         self._random = random
         self._logger = logging.getLogger("hyperkube.informer")
-        self._interner = interner or Interner()
         self._delivery = threading.RLock()
         self._handlers: list[Handlers] = []
         self._synced = False
@@ -102,7 +99,7 @@ class Informer(CachedObjects):
         with self._delivery:
             handlers = Handlers(on_add, on_update, on_delete)
             self._handlers.append(handlers)
-            for obj in self._cache.snapshot():
+            for obj in self._cache.each():
                 self._call(handlers.on_add, obj)
 
     def has_synced(self) -> bool:
@@ -168,38 +165,36 @@ class Informer(CachedObjects):
             ConnectionError: there is no server.
         """
         options = ListOptions(self.resource, self.namespace, self.label_selector, self.field_selector)
-        found = list_projected(self._client, options, self._kept)
-        # The version is taken once the cache has the list: should a handler or projection fail before, the next
-        # attempt lists again instead of watching from a state that the cache does not have.
-        self._replace({f"{namespace_of(obj)}/{name_of(obj)}": obj for obj in found.items})
-        self._version = found.resource_version
+        listed: set[str] = set()
+        version = ""
+        for page in projected_pages(self._client, options, lambda obj: self._cache.keep(self._project(obj))):
+            version = page.resource_version
+            self._take_in(page.items, listed)
         with self._delivery:
+            for key in [key for key in self._cache.held if key not in listed]:
+                self._remove(cast("Object", self._cache.at(key)))
+            # The version is taken once the cache has the list: should a handler or projection fail before, the next
+            # attempt lists again instead of watching from a state that the cache does not have.
+            self._version = version
             self._synced = True
             waiting, self._when_synced = self._when_synced, []
         self._synced_or_stopped.set()
         for call in waiting:
             self._call(call)
 
-    def _kept(self, obj: Object) -> Object:
-        """Return what the cache is to keep of an object: as a list is read, so that it is small before it is whole."""
-        projected = self._project(obj)
-        return self._interner.intern(projected, self._cache.get(namespace_of(projected), name_of(projected)))
-
-    def _replace(self, items: dict[str, Object]) -> None:
+    def _take_in(self, items: list[Object], listed: set[str]) -> None:
+        """Deliver the differences of a page, and put its keys into `listed`: those that are in no page are gone."""
         with self._delivery:
-            for old in self._cache.snapshot():
-                new = items.get(f"{namespace_of(old)}/{name_of(old)}")
+            for new in items:
+                key = f"{namespace_of(new)}/{name_of(new)}"
+                held, version = self._cache.at(key), resource_version_of(new)
+                listed.add(key)
+                if held is not None and version and resource_version_of(held) == version:
+                    continue
                 # Deleted and made again between two lists: handlers hear of both, as a watch would have told them.
-                if new is None or uid_of(new) != uid_of(old):
-                    self._remove(old)
-            for new in items.values():
-                held = self._cache.get(namespace_of(new), name_of(new))
-                if (
-                    held is None
-                    or not resource_version_of(new)
-                    or resource_version_of(held) != resource_version_of(new)
-                ):
-                    self._put(new)
+                if held is not None and uid_of(new) != uid_of(held):
+                    self._remove(held)
+                self._put(new, rests=True)
 
     def _run(self, stopping: threading.Event) -> None:
         while not self._is_stopping:
@@ -325,18 +320,18 @@ class Informer(CachedObjects):
             raise from_status(event.object)
         version = resource_version_of(event.object)
         if event.type != "BOOKMARK":
-            obj = self._kept(event.object)
+            obj = self._project(event.object)
             with self._delivery:
                 if event.type == "DELETED":
                     self._remove(obj)
                 else:
-                    self._put(obj)
+                    self._put(self._cache.keep(obj))
         # After the cache and the handlers: a watch that begins here again repeats an event rather than skip one.
         self._version = version or self._version
         self._heard = True
 
-    def _put(self, new: Object) -> None:
-        old = self._cache.put(new)
+    def _put(self, new: Object, *, rests: bool = False) -> None:
+        old = self._cache.put(new, rests=rests)
         for handlers in self._handlers:
             if old is None:
                 self._call(handlers.on_add, new)

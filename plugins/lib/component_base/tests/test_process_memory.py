@@ -4,6 +4,7 @@ from hyperkube_lib.component_base.process_memory import (
     FIRST_SECONDS,
     PERIOD_SECONDS,
     give_back,
+    map_large_blocks,
     spare_arenas,
     wait_until_stopped,
 )
@@ -32,4 +33,5 @@ def test_memory_is_given_back_after_the_start_and_then_regularly_until_the_end()
 
 def test_whatever_the_c_library_is_nothing_breaks():
     spare_arenas()
+    map_large_blocks()
     give_back()

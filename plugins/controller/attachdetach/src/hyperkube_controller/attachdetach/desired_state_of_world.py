@@ -96,7 +96,7 @@ class DesiredStateOfWorld:
     def in_use(self) -> Counter[tuple[str, str]]:
         """Count the volumes of pods on nodes, by node and kind, where the kind can be attached."""
         counted: Counter[tuple[str, str]] = Counter()
-        for pod in self._pods.list():
+        for pod in self._pods.each():
             node = str(spec_of(pod).get("nodeName") or "")
             for spec in self._specs(pod) if node and spec_of(pod).get("volumes") else ():
                 found = self._kinds.find(spec)

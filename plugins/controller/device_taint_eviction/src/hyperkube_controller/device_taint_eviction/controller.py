@@ -273,7 +273,7 @@ class DeviceTaintEviction(Plugin):
             taint = {**taint_of(rule), "effect": NO_EXECUTE}
             rules = [*rules, {**rule, "spec": {**rule["spec"], "taint": taint}}]
         places: list[str] = []
-        for pod in self._pods.list():
+        for pod in self._pods.each():
             eviction = None if is_being_deleted(pod) else self._eviction(pod, rules)
             if eviction is not None and uid_of(rule) in eviction.rules:
                 places.append(namespace_of(pod))

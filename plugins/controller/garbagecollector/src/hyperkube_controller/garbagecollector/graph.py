@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from dataclasses import replace
+from sys import intern
 
 from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.groups import GroupResource, GroupVersion, GroupVersionResource
@@ -36,17 +38,17 @@ class Node:
 
     @classmethod
     def of(cls, resource: GroupVersionResource, obj: Object) -> Node:
-        """Return the node of an object."""
+        """Return the node of an object: nothing but its name and uid are its own, as a cluster has many nodes."""
         meta = metadata(obj)
         return cls(
             resource,
-            namespace_of(obj),
+            intern(namespace_of(obj)),
             name_of(obj),
             uid_of(obj),
             tuple(meta.get("ownerReferences") or ()),
-            tuple(meta.get("finalizers") or ()),
+            tuple(map(intern, meta.get("finalizers") or ())),
             is_being_deleted(obj),
-            str(obj.get("kind") or ""),
+            intern(str(obj.get("kind") or "")),
         )
 
     @property
@@ -128,6 +130,7 @@ class Graph:
             old = self._nodes.get(node.uid)
             if old == node:
                 return set()
+            node = self._sharing_owners(node, old)
             self._nodes[node.uid] = node
             self._absent.pop(node.identity, None)
             look = self._relink(node.uid, old.owners if old is not None else (), node.owners)
@@ -137,6 +140,16 @@ class Graph:
             if node.deletes_dependents_first:
                 look |= {node.uid} | self._dependents.get(node.uid, set())
             return look
+
+    def _sharing_owners(self, node: Node, old: Node | None) -> Node:
+        """Return the node with the owner references of its earlier self or of a dependent of its owner, if equal."""
+        if not node.owners:
+            return node
+        sibling = next(iter(self._dependents.get(node.owners[0]["uid"], ())), "")
+        for known in (old, self._nodes.get(sibling)):
+            if known is not None and known.owners == node.owners:
+                return replace(node, owners=known.owners)
+        return node
 
     def _may_release(self, node: Node, reference: Object) -> bool:
         """Tell whether an owner may be no reason to keep the node: unknown, misnamed, elsewhere, or waiting for it."""

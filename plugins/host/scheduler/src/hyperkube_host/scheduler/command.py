@@ -53,12 +53,13 @@ def handler(scheduler: Scheduler, options: SchedulerOptions, counts: RequestCoun
 
 def run(values: FlagValues) -> None:
     """Schedule until a signal; a leader that loses its lease ends the process. Or write the configuration and end."""
-    from hyperkube_lib.component_base.process_memory import wait_until_stopped
+    from hyperkube_lib.component_base.process_memory import map_large_blocks, wait_until_stopped
     from hyperkube_lib.component_base.request_rate import request_counts
     from hyperkube_lib.component_base.start import begin
     from hyperkube_lib.leader_election import end_at_once
 
     values = begin(COMMAND.name, COMMAND.all_flags(), values)
+    map_large_blocks()
     if values["config"]:
         from hyperkube_host.scheduler.config.server_fields import with_server_fields
 

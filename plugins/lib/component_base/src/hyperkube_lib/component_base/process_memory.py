@@ -13,7 +13,8 @@ import sys
 from collections.abc import Callable
 from typing import Protocol
 
-_M_ARENA_MAX = -8
+_M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8
+_LARGE = 1 << 17
 _ARENAS = 2
 FIRST_SECONDS = 10.0
 PERIOD_SECONDS = 30.0
@@ -31,6 +32,17 @@ def spare_arenas() -> None:
     libc = ctypes.CDLL(None)
     if hasattr(libc, "mallopt"):
         libc.mallopt(_M_ARENA_MAX, _ARENAS)
+
+
+def map_large_blocks() -> None:
+    """Have glibc map each block of 128 KiB or more by itself, so that pages of lists leave no holes in the heap.
+
+    Its own threshold starts there, and grows with the first large block that is freed. For who reads large bodies
+    seldom: each of them is pages from the system, and back.
+    """
+    libc = ctypes.CDLL(None)
+    if hasattr(libc, "mallopt"):
+        libc.mallopt(_M_MMAP_THRESHOLD, _LARGE)
 
 
 def give_back() -> None:

@@ -65,7 +65,7 @@ def run(spec: ManagerSpec, values: FlagValues) -> None:
     Raises:
         UsageError: whatever the server finds wrong with its options.
     """
-    from hyperkube_lib.component_base.process_memory import wait_until_stopped
+    from hyperkube_lib.component_base.process_memory import map_large_blocks, wait_until_stopped
     from hyperkube_lib.component_base.request_rate import request_counts
     from hyperkube_lib.component_base.start import begin
     from hyperkube_lib.controller_manager.remote_clients import remote_clients
@@ -74,6 +74,7 @@ def run(spec: ManagerSpec, values: FlagValues) -> None:
     from hyperkube_lib.serving.secure_port import serve_secure
 
     values = begin(spec.name, _all_flags(spec), values)
+    map_large_blocks()
     options = ManagerOptions.of(spec, values)
     counts = request_counts(values)
     with stop_signal() as stopped, Lifecycle() as life:

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
+from hyperkube_lib.compressed_cache import compressed
 from hyperkube_lib.controller_manager.controller_descriptors import chosen, descriptors, gated
 from hyperkube_lib.controller_manager.options import ManagerOptions
 from hyperkube_lib.leader_election import LeaderElector, make_identity
@@ -21,6 +22,7 @@ from hyperkube.client.informer import InformerFactory
 from hyperkube.client.queue_metrics import QueueMeters, measuring
 from hyperkube.hookspecs import controller as specs
 from hyperkube.hookspecs.controller import Controller, ControllerHooks, RestingController
+from hyperkube.kinds.resources import ENDPOINT_SLICES, ENDPOINTS, LEASES, NAMESPACES, NODES, PODS
 from hyperkube.machinery.clock import Clock, SystemClock
 from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.users import UserInfo, service_account
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
     from prometheus_client.registry import Collector
 
 NAMESPACE = "kube-system"
+HOT = {PODS: 512, ENDPOINTS: 64, ENDPOINT_SLICES: 64, NODES: None, LEASES: None, NAMESPACES: None}
+"""How many objects of a resource are dicts, see `compressed`: all of those that are few, or change all the time."""
 
 
 class PluginCollectors:
@@ -202,7 +206,7 @@ class ControllerManager:
         with self._lock:
             if self._closed:
                 return
-            self._informers = InformerFactory(self._client, self._clock)
+            self._informers = InformerFactory(self._client, self._clock, cache_of=compressed(self._client, HOT))
             with measuring(self.queues):
                 host: PluginHost[ControllerHooks] = load(self.spec.family, self.names, specs, self._context)
                 host.start()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from sys import intern
 
 from hyperkube.kinds.conditions import condition
 from hyperkube.kinds.pods import status_of
@@ -17,15 +18,16 @@ from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object, annotations_of, metadata, name_of
 from hyperkube.machinery.times import parse_time
 
+_NONE: Mapping[int, str] = {}
 LAST_CHANGE_TRIGGER_TIME = "endpoints.kubernetes.io/last-change-trigger-time"
 
 
 @dataclass(frozen=True, slots=True)
 class _ServiceState:
-    """What was known at a service's last sync."""
+    """What was known at a service's last sync: of the pods by the hash of their names, as there are many."""
 
     service: str
-    pods: Mapping[str, str]
+    pods: Mapping[int, str]
 
 
 class TriggerTimeTracker:
@@ -40,11 +42,11 @@ class TriggerTimeTracker:
 
         Call it for every sync, also for those that write nothing: else the next one would tell of an old change.
         """
-        times = {name_of(pod): since for pod in pods if (since := _ready_transition(pod))}
+        times = {hash(name_of(pod)): intern(since) for pod in pods if (since := _ready_transition(pod))}
         created = str(metadata(service).get("creationTimestamp") or "")
         with self._lock:
             before = self._states.get(key)
-            self._states[key] = _ServiceState(created, times)
+            self._states[key] = _ServiceState(created, times or _NONE)
         if before is None:
             return created
         changed = [since for name, since in times.items() if _is_after(since, before.pods.get(name, ""))]
