@@ -203,6 +203,8 @@ class Microsoft(links.PrivateLinks, machines.Machines, pools.Pools, RestDouble):
                     return error(400, "InvalidResourceReference", f"{key} of {rule['name']}")
         for row in rows["frontendIPConfigurations"]:
             body = row["properties"]
+            if self.is_at_another(path, body):
+                return error(400, "PublicIPReferencedByMultipleIPConfigs", row["name"])
             if "publicIPAddress" in body and body["publicIPAddress"]["id"].lower() not in self.things:
                 return error(400, "InvalidResourceReference", "publicIPAddress")
             if "subnet" in body and not body.get("privateIPAddress"):

@@ -14,7 +14,7 @@ _FILTER = re.compile(r"'virtualMachineScaleSet/id' eq '([^']+)'")
 class Machines:
     """A part of the double of Azure."""
 
-    def machine(self, name="node-1", zone="1", group=GROUP):
+    def machine(self, name="node-1", zone="1", group=GROUP, availability_set=""):
         """Run a machine that stands alone and return its node."""
         ident = f"{COMPUTE}/virtualMachines/{name}".replace(f"/{GROUP}/", f"/{group}/")
         card = f"{NETWORK}/networkInterfaces/{name}-nic"
@@ -27,6 +27,9 @@ class Machines:
             "hardwareProfile": {"vmSize": "Standard_D2s_v5"}, "osProfile": {"computerName": name},
             "networkProfile": {"networkInterfaces": [{"id": card}]}, "storageProfile": {"dataDisks": []},
             "instanceView": {"platformFaultDomain": 1, "statuses": [{"code": "PowerState/running"}]}}})  # fmt: skip
+        if availability_set:
+            of_set = {"id": f"{COMPUTE}/availabilitySets/{availability_set}"}
+            self.things[ident.lower()]["properties"]["availabilitySet"] = of_set
         return self._node(name, ident)
 
     def instance(self, number=0, name="pool000000", scale_set="pool", zone="2"):

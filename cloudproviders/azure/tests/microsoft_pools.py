@@ -44,6 +44,16 @@ class Pools:
         balancer["etag"] = self.next_etag()
         return 200, {**copy.deepcopy(pools[at]), "etag": balancer["etag"]}
 
+    def is_at_another(self, path, body):
+        """Tell whether the public address of a frontend is another balancer's."""
+        if "publicIPAddress" not in body:
+            return False
+        balancers = {ident: each for ident, each in self.things.items() if ident.split("/")[-2] == "loadbalancers"}
+        others = [each for ident, each in balancers.items() if ident != path.lower()]
+        rows = [row["properties"] for each in others for row in each["properties"]["frontendIPConfigurations"]]
+        wanted = body["publicIPAddress"]["id"].lower()
+        return any(row.get("publicIPAddress", {"id": ""})["id"].lower() == wanted for row in rows)
+
     def listed_in(self, balancer="c", pool=None):
         """Return the addresses that a pool lists, with their names."""
         (held,) = [each for each in self.things.values() if each["id"].endswith(f"/loadBalancers/{balancer}")]

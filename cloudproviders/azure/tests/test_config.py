@@ -9,6 +9,9 @@ from hyperkube_cloud.azure.credentials import Tokens, credential_of
 from hyperkube.hookspecs.cloud import CloudUnavailable
 from hyperkube.machinery.errors import UsageError
 
+MANY = "multipleStandardLoadBalancerConfigurations"
+TWO = [{"name": "a", "primaryVMSet": "p"}, {"name": "b", "primaryVMSet": "q"}]
+BY_ADDRESS = {"loadBalancerBackendPoolConfigurationType": "nodeIP"}
 FULL = {
     "cloud": "AzurePublicCloud", "tenantId": "tenant", "subscriptionId": "sub", "aadClientId": "app",
     "aadClientSecret": "secret-of-the-test", "resourceGroup": "shop", "location": "westeurope", "vnetName": "net",
@@ -40,6 +43,20 @@ def test_pools_list_addresses_or_interfaces_name_them(tmp_path, kind, lists):
     assert read_config(written(tmp_path, {"loadBalancerBackendPoolConfigurationType": kind})).lists_addresses is lists
 
 
+def test_several_balancers_say_which_services_and_nodes_they_are_for(tmp_path):
+    labels = {"matchLabels": {"team": "shop"}}
+    told = {**TWO[0], "allowServicePlacement": False, "serviceLabelSelector": labels, "nodeSelector": {}}
+
+    config = read_config(written(tmp_path, {MANY: [told, TWO[1]], **BY_ADDRESS}))
+
+    one, two = config.multiple_standard_load_balancer_configurations
+    assert (one.name, one.primary_vm_set, one.allow_service_placement) == ("a", "p", False)
+    assert one.services.matches({"team": "shop"})
+    assert not one.services.matches({})
+    assert one.nodes is one.namespaces is two.services is None  # a selector of nothing prefers none
+    assert two.allow_service_placement
+
+
 def test_no_file_says_nothing():
     assert read_config("") == AzureConfig()
 
@@ -54,7 +71,17 @@ def test_no_file_says_nothing():
             {"loadBalancerBackendPoolConfigurationType": "nodes"},
             "nodes is not supported, supported values are nodeIPConf",
         ),
-        ({"enableMultipleStandardLoadBalancers": True}, "one standard load balancer serves the cluster"),
+        ({"enableMultipleStandardLoadBalancers": True}, "is replaced by multipleStandardLoadBalancerConfigurations"),
+        ({MANY: [{"name": "a", "primaryVMSet": "p"}]}, "cannot be used with backend pool type nodeIPConfiguration"),
+        ({MANY: {"name": "a"}, **BY_ADDRESS}, f"{MANY}: dict is no list"),
+        ({MANY: ["a"], **BY_ADDRESS}, f"{MANY}: str is no object"),
+        ({MANY: [{"name": "a", "primary": "p"}], **BY_ADDRESS}, f"{MANY}: unknown key 'primary'"),
+        ({MANY: [{"primaryVMSet": "p"}], **BY_ADDRESS}, "a balancer has no name"),
+        ({MANY: [{"name": "a"}], **BY_ADDRESS}, "configuration a must have primary VMSet"),
+        ({MANY: [TWO[0], {**TWO[1], "name": "A"}], **BY_ADDRESS}, "duplicated .* configuration name A"),
+        ({MANY: [TWO[0], {**TWO[1], "primaryVMSet": "P"}], **BY_ADDRESS}, "duplicated primary VMSet P .* b"),
+        ({MANY: [{**TWO[0], "allowServicePlacement": "no"}], **BY_ADDRESS}, "'no' is neither true nor false"),
+        ({MANY: [{**TWO[0], "nodeSelector": ["x"]}], **BY_ADDRESS}, f"{MANY}: nodeSelector: "),
         ({"disableOutboundSNAT": "maybe"}, "'maybe' is neither true nor false"),
         ({"resourceGroup": ["a"]}, "resourceGroup: list is no text"),
         ("[1, 2]", "is no object"),

@@ -11,7 +11,15 @@ from hyperkube_testing.rest_cloud import common_shapes, conversation, read_table
 microsoft = module_beside(__file__, "microsoft")
 
 TABLE = Path(__file__).with_name("requests.txt")
-CONFIG = {"pool-of-addresses": {"loadBalancerBackendPoolConfigurationType": "nodeIP"}}
+BY_ADDRESS = {"loadBalancerBackendPoolConfigurationType": "nodeIP"}
+SEVERAL = {
+    **BY_ADDRESS,
+    "multipleStandardLoadBalancerConfigurations": [
+        {"name": "contract", "primaryVMSet": "pool"},
+        {"name": "second", "primaryVMSet": "other"},
+    ],
+}
+CONFIG = {"pool-of-addresses": BY_ADDRESS, "several": SEVERAL, "several-local": SEVERAL, "several-of-none": SEVERAL}
 """Shapes that another configuration is for."""
 PREFIX = "service.beta.kubernetes.io/azure-"
 
@@ -74,6 +82,9 @@ def shapes():
         ),
         asked("private-link-of-none", pls_create="true"),
         asked("pool-of-addresses"),
+        asked("several", load_balancer_configurations="second"),
+        with_spec(asked("several-local", load_balancer_configurations="second"), **local),
+        asked("several-of-none", load_balancer_configurations="third"),
     ]
     return {**common_shapes(), **{each["metadata"]["name"]: each for each in own}}
 

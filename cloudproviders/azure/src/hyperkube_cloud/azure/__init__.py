@@ -6,6 +6,8 @@ again and not made twice. The API is asked over REST with the credentials of Azu
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from hyperkube_cloud.azure.arm import Arm
 from hyperkube_cloud.azure.config import AzureConfig, read_config
 from hyperkube_cloud.azure.credentials import Tokens
@@ -15,12 +17,17 @@ from hyperkube_cloud.azure.instances import PROVIDER, AzureInstances
 from hyperkube_cloud.azure.load_balancers import AzureLoadBalancers
 from hyperkube_cloud.azure.load_balancers.address_pools import AddressPools
 from hyperkube_cloud.azure.load_balancers.backends import Backends
+from hyperkube_cloud.azure.load_balancers.balancers import Balancers, OneBalancer, SeveralBalancers
+from hyperkube_cloud.azure.load_balancers.frontends import Frontends
+from hyperkube_cloud.azure.load_balancers.public_ips import PublicIps
 from hyperkube_cloud.azure.metadata import Metadata
 from hyperkube_cloud.azure.routes import AzureRoutes
 from hyperkube_lib.cloud_provider.rest import HttpSend, RestCloud, Send
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.cloud import Cloud
+from hyperkube.kinds.resources import NAMESPACES
+from hyperkube.machinery.objects import labels_of
 from hyperkube.machinery.record import Record
 
 __all__ = ["Azure"]
@@ -57,14 +64,28 @@ class Azure(RestCloud):
         arm = Arm(api, config, self.context.clock)
         instances = AzureInstances(arm, config, Metadata(asked_of_machine))
         disks = AzureDisks(arm, config, instances, settings.cluster_name)
-        interfaces = Backends(arm, config, instances)
-        pools = AddressPools(arm, config, interfaces) if config.lists_addresses else interfaces
+        addresses = PublicIps(arm, config)
+        frontends = Frontends(arm, config, addresses)
+        balancers = self._balancers(arm, config, instances, frontends)
         return Cloud(
             name=PROVIDER,
-            load_balancers=AzureLoadBalancers(arm, config, pools),
+            load_balancers=AzureLoadBalancers(arm, config, balancers, addresses, frontends),
             instances=instances,
             routes=AzureRoutes(arm, config, instances) if config.route_table_name else None,
             volumes=disks,
             disks=disks,
             file_shares=AzureFileShares(arm, config),
         )
+
+    def _balancers(self, arm: Arm, config: AzureConfig, instances: AzureInstances, frontends: Frontends) -> Balancers:
+        interfaces = Backends(arm, config, instances)
+        if not config.lists_addresses:
+            return OneBalancer(arm, config, interfaces)
+        pools = AddressPools(arm, config, interfaces)
+        if not config.multiple_standard_load_balancer_configurations:
+            return OneBalancer(arm, config, pools)
+        return SeveralBalancers(arm, config, pools, frontends, instances, self._labels_of)
+
+    def _labels_of(self, namespace: str) -> Mapping[str, str]:
+        """Return the labels of a namespace, with the rights of the controller that makes balancers."""
+        return labels_of(self.client.get(NAMESPACES, namespace))

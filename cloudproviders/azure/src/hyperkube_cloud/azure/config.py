@@ -10,6 +10,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from hyperkube_cloud.azure.balancer_configs import KEY as BALANCERS
+from hyperkube_cloud.azure.balancer_configs import BalancerConfig, read_balancers
+
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.record import Record
 
@@ -29,12 +32,13 @@ AUTHORITIES: Final = {
 _WITHOUT_EFFECT: Final = re.compile(
     r"cloudProvider(Backoff|RateLimit).*|.*(TTLInSeconds|CacheTTL)|useInstanceMetadata|userAgent|identitySystem"
     r"|enableVmssFlexNodes|disableAvailabilitySetNodes|cloudConfigType|disableAPICallCache|.*RateLimit"
-    r"|routeUpdateWaitingInSeconds|vnetName|enableMigrateToIPBasedBackendPoolAPI|vmType|maximumLoadBalancerRuleCount|securityGroupType"
+    r"|routeUpdateWaitingInSeconds|vnetName|enableMigrateToIPBasedBackendPoolAPI|loadBalancerBackendPoolUpdateIntervalInSeconds|vmType|maximumLoadBalancerRuleCount|securityGroupType"
 )
 """Keys that spare an API which the hosts spare already, or that say what is found out here."""
 _POOL_TYPES: Final = frozenset({"", "nodeipconfiguration", "nodeip", "podip"})
 """The provider of Kubernetes takes ``podIP`` as well, for ``nodeIPConfiguration``."""
-_UNKNOWN_TO_US: Final = ("enableMultipleStandardLoadBalancers", "multipleStandardLoadBalancerConfigurations")
+_REPLACED: Final = "enableMultipleStandardLoadBalancers"
+_BALANCERS: Final = "multiple_standard_load_balancer_configurations"
 
 
 class AzureConfig(Record):
@@ -48,6 +52,7 @@ class AzureConfig(Record):
         tags: ``a=b,c=d`` on what is made.
         load_balancer_name: of the balancers in place of the cluster's name.
         private_link_service_resource_group: of private link services that name none; without it `resource_group`.
+        multiple_standard_load_balancer_configurations: several balancers in place of one.
         pre_configured_backend_pools: ``internal``, ``external`` or ``all``: whose machines others put into the pool.
     """
 
@@ -80,6 +85,7 @@ class AzureConfig(Record):
     private_link_service_resource_group: str = ""
     pre_configured_backend_pool_load_balancer_types: str = ""
     load_balancer_backend_pool_configuration_type: str = "nodeIPConfiguration"
+    multiple_standard_load_balancer_configurations: tuple[BalancerConfig, ...] = ()
     exclude_master_from_standard_lb: bool = True
     disable_outbound_snat: bool = False
     tags: str = ""
@@ -129,13 +135,13 @@ def _fields(told: Any) -> AzureConfig:
     given: dict[str, Any] = {}
     for key, value in told.items():
         name = by_key.get(str(key).lower())
-        if str(key) in _UNKNOWN_TO_US and value:
-            raise ValueError(f"{key} is not supported: one standard load balancer serves the cluster")
+        if str(key) == _REPLACED and value:
+            raise ValueError(f"{key} is replaced by {BALANCERS}")
         if name is None:
             if not _WITHOUT_EFFECT.fullmatch(str(key)):
                 raise ValueError(f"unknown key {key!r}")
             continue
-        given[name] = _as(getattr(AzureConfig, name), key, value)
+        given[name] = read_balancers(value) if name == _BALANCERS else _as(getattr(AzureConfig, name), key, value)
     return AzureConfig(**given)
 
 
@@ -159,4 +165,7 @@ def _checked(config: AzureConfig) -> AzureConfig:
     if (kind := config.load_balancer_backend_pool_configuration_type).lower() not in _POOL_TYPES:
         known = "supported values are nodeIPConfiguration, nodeIP, podIP (which is nodeIPConfiguration)"
         raise ValueError(f"loadBalancerBackendPoolConfigurationType {kind} is not supported, {known}")
+    if config.multiple_standard_load_balancer_configurations and not config.lists_addresses:
+        kind = config.load_balancer_backend_pool_configuration_type
+        raise ValueError(f"multiple standard load balancers cannot be used with backend pool type {kind}")
     return config

@@ -7,7 +7,7 @@ Source: cloud-provider-azure ``pkg/provider/azure_instances_v1.go``, ``azure_ins
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from hyperkube_cloud.azure.arm import COMPUTE, NETWORK, Arm, last_of, properties, same
@@ -22,6 +22,7 @@ from hyperkube.machinery.objects import NodeName, Object, labels_of, name_of
 PROVIDER: Final = "azure"
 MANAGED: Final = "kubernetes.azure.com/managed"
 GROUP: Final = "kubernetes.azure.com/resource-group"
+_OF_SET: Final = "/virtualmachinescalesets/"
 EXPAND: Final = {"$expand": "instanceView"}
 _OFF: Final = frozenset({"stopped", "deallocated", "deallocating"})
 _ID: Final = re.compile(
@@ -166,6 +167,19 @@ class AzureInstances:
         matching = {"$filter": f"'virtualMachineScaleSet/id' eq '{scale_set['id']}'"}
         return self._arm.listed(self._arm.id(COMPUTE, "virtualMachines", group_of(str(scale_set["id"]))), **matching)
 
+    def sets_of(self, nodes: Sequence[Object]) -> dict[str, str]:
+        """Return by node the name of its machine's scale set or availability set, empty for none."""
+        known = {name_of(node): machine_id(provider_id_of(node)).lower() for node in nodes}
+        of_sets = {name: ident.rpartition("/virtualmachines/")[0] for name, ident in known.items() if _OF_SET in ident}
+        found = {name: last_of(ident) for name, ident in of_sets.items()}
+        alone = known.keys() - found.keys()
+        if alone:
+            groups = sorted({group_of(known[name]) for name in alone if known[name]})
+            lists = [self._arm.listed(self._arm.id(COMPUTE, "virtualMachines", group)) for group in groups]
+            by_id = {str(each["id"]).lower(): _set_of(each) for rows in lists for each in rows}
+            found |= {name: by_id.get(known[name], "") for name in alone}
+        return found
+
     def interface(self, machine: Json) -> Json:
         """Return a machine's primary interface.
 
@@ -221,6 +235,11 @@ def network_id(arm: Arm, config: AzureConfig, subnet: str) -> str:
 def name_of_scale_set(machine: Json) -> str:
     """Return the id of the scale set that a machine belongs to."""
     return str(machine["id"]).rpartition("/virtualMachines/")[0]
+
+
+def _set_of(machine: Json) -> str:
+    body = properties(machine)
+    return last_of((body.get("virtualMachineScaleSet") or body.get("availabilitySet") or {}).get("id"))
 
 
 def _sound(machine: Json | None) -> Json | None:
