@@ -6,7 +6,9 @@ import threading
 
 import pytest
 from hyperkube_lib.serving.flow import Inbox, Outflow
-from hyperkube_lib.serving.loop import EdgeLoop
+from hyperkube_lib.serving.loop import EdgeLoop, shared_loop
+
+from hyperkube.machinery.clock import SystemClock
 
 
 @pytest.fixture
@@ -154,3 +156,23 @@ def test_a_closed_outflow_wakes_its_writers(loop):
     thread.join(30)
 
     assert errors == ["the client has gone away"]
+
+
+def test_those_who_go_by_one_clock_share_a_loop_while_it_runs():
+    clock, other = SystemClock(), SystemClock()
+    loop = EdgeLoop(clock=clock).share()
+    assert shared_loop(clock) is None, "it does not run yet"
+
+    loop.start()
+    found = shared_loop(clock), shared_loop(other)
+    loop.close()
+
+    assert found == (loop, None)
+    assert shared_loop(clock) is None, "it is closed"
+
+
+def test_a_shared_loop_that_nothing_holds_is_forgotten():
+    clock = SystemClock()
+    EdgeLoop(clock=clock).share()
+
+    assert shared_loop(clock) is None

@@ -141,6 +141,7 @@ def _edge(storage: Any, client: Client, clock: Clock, folder: Path) -> tuple[Edg
     from hyperkube_lib.serving.delegated_authentication import DelegatedAuthentication
     from hyperkube_lib.serving.delegated_authorization import DelegatedAuthorization
     from hyperkube_lib.serving.edge import Edge
+    from hyperkube_lib.serving.loop import shared_loop
     from hyperkube_lib.serving.published_authority import CLIENT_CA, PUBLISHED, REQUEST_HEADER_CA, front_proxy_of
     from hyperkube_lib.serving.tls import TlsFiles
 
@@ -162,7 +163,7 @@ def _edge(storage: Any, client: Client, clock: Clock, folder: Path) -> tuple[Edg
         client_ca_file=client_ca,
         request_header_ca_file=proxy_ca,
     )
-    edge = Edge(handler, host=ADDRESS, port=0, tls=tls, name=NAME)
+    edge = Edge(handler, host=ADDRESS, port=0, tls=tls, loop=shared_loop(clock), name=NAME)
     return edge, base64.b64encode(authority.certificate).decode()
 
 

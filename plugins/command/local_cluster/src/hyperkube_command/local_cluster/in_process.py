@@ -77,7 +77,7 @@ class InProcessServers:
         self._cluster = cluster
         self._clock = clock
         self._values = parsed(cluster)
-        self._loop = EdgeLoop(clock=clock)
+        self._loop = EdgeLoop(clock=clock).share()
         life.start("the network loop", self._loop)
         self._follows = bool(cluster.watched)
         self._threads = SharedThreads("informers", clock)

@@ -19,6 +19,7 @@ from hyperkube_lib.console.upstream import Upstream
 from hyperkube_lib.serving.edge import Edge
 from hyperkube_lib.serving.exchange import Answer, HttpRequest, Response
 from hyperkube_lib.serving.limits import EdgeLimits
+from hyperkube_lib.serving.loop import shared_loop
 
 from hyperkube.client import kubeconfig
 from hyperkube.machinery.clock import Clock
@@ -64,7 +65,12 @@ class Console:
         self._bridge: WsgiBridge | None = None
         self._lock = threading.Lock()
         self._edge = Edge(
-            self, host=ADDRESS, port=port, limits=EdgeLimits(workers=WORKERS, idle_timeout=30.0), name="console"
+            self,
+            host=ADDRESS,
+            port=port,
+            loop=shared_loop(clock),
+            limits=EdgeLimits(workers=WORKERS, idle_timeout=30.0),
+            name="console",
         )
 
     @property
