@@ -11,8 +11,6 @@ import threading
 from collections import defaultdict
 from functools import partial
 
-from hyperkube_lib.quota import applies, is_charged, lacking, relevant, usage
-
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.admission import AdmissionRequest
 from hyperkube.kinds.resource_lists import ResourceList, add, exceeded, mask, read, show, show_names, subtract, write
@@ -33,6 +31,8 @@ def _status(quota: Object, which: str) -> ResourceList:
 
 def delta_of(request: AdmissionRequest, quota: Object, used: ResourceList, before: ResourceList) -> ResourceList:
     """Return what a quota is to be charged: on an update the difference, if it counted the old object too."""
+    from hyperkube_lib.quota import applies
+
     old = request.old_object
     if request.operation == "UPDATE" and old is not None and resource_version_of(old):
         if applies(quota, request.resource.group_resource, old):
@@ -78,15 +78,19 @@ class ResourceQuota(Plugin):
         resource = request.resource.group_resource
         if not request.namespace or request.object is None or resource in _IGNORED or resource.group in _IGNORED_GROUPS:
             return
+        if not self._quotas.list(request.namespace):
+            return
+        from hyperkube_lib.quota import is_charged
+
         written = {"old": request.old_object, "new": request.object}
         if not is_charged(resource, request.operation, request.subresource, **written):
-            return
-        if not self._quotas.list(request.namespace):
             return
         with self._locks[request.namespace]:  # one at a time here, so that only other servers are in the way
             self._charge(request, resource)
 
     def _charge(self, request: AdmissionRequest, resource: GroupResource) -> None:
+        from hyperkube_lib.quota import usage
+
         now = self.context.clock.now()
         used = usage(resource, request.written(), now)
         negative = [name for name, quantity in used.items() if quantity.sign < 0]
@@ -109,6 +113,8 @@ class ResourceQuota(Plugin):
         Raises:
             Forbidden: the object does not say what a quota limits, or the quota's usage is not known yet.
         """
+        from hyperkube_lib.quota import applies, lacking, relevant
+
         quotas = self.client.list(RESOURCE_QUOTAS, request.namespace).items
         found = []
         for quota in sorted(quotas, key=name_of):

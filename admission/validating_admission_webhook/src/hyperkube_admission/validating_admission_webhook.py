@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from typing import TYPE_CHECKING
 
 from hyperkube_lib.dynamic_admission.deadlocks import Deadlocks
-from hyperkube_lib.dynamic_admission.reviews import Answer
 from hyperkube_lib.dynamic_admission.webhooks import NoAnswer, Webhook, Webhooks
 
 from hyperkube.hookspecs import hookimpl
@@ -19,6 +19,9 @@ from hyperkube.machinery.errors import ApiError
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.record import Record
 from hyperkube.plugin import Plugin, PluginContext
+
+if TYPE_CHECKING:
+    from hyperkube_lib.dynamic_admission.reviews import Answer
 
 CONFIGURATIONS = GroupVersionResource("admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations")
 FAILED_OPEN = "failed-open.validating.webhook.admission.k8s.io/"

@@ -12,8 +12,6 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from functools import partial
 
-from hyperkube_lib import quota as quotas
-
 from hyperkube.client.actions import Action, Update, perform
 from hyperkube.client.discovery import discover
 from hyperkube.client.informer import Informer
@@ -73,6 +71,8 @@ def decide(quota: Object, objects: Mapping[GroupResource, Iterable[Object]], now
 
 def share(quota: Object, resource: GroupResource, obj: Object, now: datetime) -> resource_lists.ResourceList:
     """Return what an object uses of a quota: nothing if the quota does not apply to it."""
+    from hyperkube_lib import quota as quotas
+
     hard: dict[str, str] = (quota.get("spec") or {}).get("hard") or {}
     if not quotas.applies({**quota, "status": {"hard": hard}}, resource, obj):
         return {}
@@ -81,6 +81,8 @@ def share(quota: Object, resource: GroupResource, obj: Object, now: datetime) ->
 
 def counted(hard: Iterable[str]) -> set[GroupResource]:
     """Return the resources whose objects a quota's names may count."""
+    from hyperkube_lib import quota as quotas
+
     names = list(hard)
     found = {resource for resource in _KNOWN if quotas.relevant(resource, names)}
     for name in names:

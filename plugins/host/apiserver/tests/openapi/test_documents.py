@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hyperkube_host.apiserver.openapi import OpenApi, documents, gnostic_v3
+from hyperkube_host.apiserver.openapi import OpenApi, gnostic_v3, v2
 from hyperkube_host.apiserver.openapi.gnostic import encode_document
 from hyperkube_lib.protobuf.wire_scalars import read_numbers
 from hyperkube_lib.structural_schema.structural_type import StructuralType
@@ -207,8 +207,8 @@ def test_version_2_has_definitions_in_its_own_words(openapi):
 def test_only_what_changed_is_built_anew_for_version_2(openapi, served, monkeypatch):
     before = json.loads(openapi.v2().body)
     built = []
-    build = documents.part_of
-    monkeypatch.setattr(documents, "part_of", lambda document: built.append(1) or build(document))
+    build = v2.part_of
+    monkeypatch.setattr(v2, "part_of", lambda document: built.append(1) or build(document))
     schema = StructuralType({"type": "object", "properties": {"spec": {"type": "object"}}})
 
     served.append(resource("more.example.com", "v1", "gadgets", "Gadget", schema))

@@ -14,8 +14,6 @@ import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from hyperkube_lib.pod_fields import FieldUnknown, field_value, resource_value
-
 from hyperkube.hookspecs.volume import VolumeFailed, VolumeRequest
 from hyperkube.machinery.clock import SystemClock
 from hyperkube.machinery.dataclass import dataclass
@@ -219,6 +217,8 @@ def downward_files(request: VolumeRequest, items: Iterable[Object], default_mode
     Raises:
         VolumeFailed: a field cannot be asked for.
     """
+    from hyperkube_lib.pod_fields import FieldUnknown, field_value, resource_value
+
     files: Files = {}
     allocatable = (request.node.get("status") or {}).get("allocatable") or {}
     for item in items:

@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any
 from hyperkube_addon.dns.forwarding import Forwarder, Routes
 from hyperkube_addon.dns.streams import READ, Stream
 from hyperkube_addon.dns.timers import Timers
-from hyperkube_addon.dns.zone import Answer, Zone
 
 from hyperkube.machinery.clock import Clock
 
 if TYPE_CHECKING:
     from hyperkube_addon.dns.messages import Query
+    from hyperkube_addon.dns.zone import Answer, Zone
 
 LARGEST = 65535
 MOST_KEPT = 4096

@@ -8,7 +8,6 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from hyperkube_api.admissionregistration.matching import default_match, validate_match
 from hyperkube_api.admissionregistration.versions import V1
 from hyperkube_api.meta import cells
 from hyperkube_api.meta.columns import AGE, NAME, column
@@ -39,6 +38,8 @@ _EITHER = "name and selector are mutually exclusive"
 
 def default_policy_binding(binding: Object) -> None:
     """Fill in the binding of an admission policy."""
+    from hyperkube_api.admissionregistration.matching import default_match
+
     default_match(binding["spec"].get("matchResources"))
 
 
@@ -69,6 +70,8 @@ def validate_validating_binding(obj: Object) -> list[FieldError]:
 
 
 def _binding(spec: Object) -> list[FieldError]:
+    from hyperkube_api.admissionregistration.matching import validate_match
+
     name = spec.get("policyName") or ""
     at = _SPEC.child("policyName")
     errors = by_rule(at, name, names.dns1123_subdomain) if name else [required(at)]

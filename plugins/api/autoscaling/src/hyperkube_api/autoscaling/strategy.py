@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from hyperkube_api.autoscaling.conversion import v1_to_v2
 from hyperkube_api.autoscaling.defaults import default_autoscaler
-from hyperkube_api.autoscaling.validation import validate_autoscaler
 from hyperkube_api.meta.strategies import StatusStrategy
 
 from hyperkube.hookspecs.api import Call
@@ -26,4 +25,6 @@ class HorizontalPodAutoscalerStrategy(StatusStrategy):
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
         """Check the target, the bounds and the metrics."""
+        from hyperkube_api.autoscaling.validation import validate_autoscaler
+
         return validate_autoscaler(v1_to_v2(obj) if obj.get("apiVersion") == "autoscaling/v1" else obj)

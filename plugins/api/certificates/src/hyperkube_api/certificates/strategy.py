@@ -8,12 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from hyperkube_api.certificates.validation import (
-    validate_approval_update,
-    validate_request,
-    validate_request_update,
-    validate_status_update,
-)
 from hyperkube_api.meta.strategies import StatusStrategy
 
 from hyperkube.hookspecs.api import Call
@@ -60,14 +54,20 @@ class CertificateSigningRequestStrategy(StatusStrategy):
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
         """Check request, usages and signer."""
+        from hyperkube_api.certificates.validation import validate_request
+
         return validate_request(obj)
 
     def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check that conditions stayed."""
+        from hyperkube_api.certificates.validation import validate_request_update
+
         return validate_request_update(obj, old)
 
     def validate_status_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check the certificate and the conditions."""
+        from hyperkube_api.certificates.validation import validate_status_update
+
         return validate_status_update(obj, old)
 
 
@@ -83,6 +83,8 @@ class CertificateApprovalStrategy(CertificateSigningRequestStrategy):
 
     def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check the conditions."""
+        from hyperkube_api.certificates.validation import validate_approval_update
+
         return validate_approval_update(obj, old)
 
 

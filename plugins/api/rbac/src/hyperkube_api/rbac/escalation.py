@@ -5,7 +5,6 @@ Source: kubernetes pkg/registry/rbac/{role,rolebinding}/policybased/storage.go.
 
 from __future__ import annotations
 
-from hyperkube_api.rbac.rule_coverage import compacted, uncovered
 from hyperkube_api.rbac.versions import GROUP
 
 from hyperkube.hookspecs.api import Call
@@ -72,6 +71,8 @@ def _may(call: Call, verb: str, resource: str, name: str) -> bool:
 
 
 def _refuse_more(call: Call, name: str, wanted: list[Object]) -> None:
+    from hyperkube_api.rbac.rule_coverage import compacted, uncovered
+
     held = call.authorizer.rules(call.user, call.namespace)
     missing = uncovered([*held.resource_rules, *held.non_resource_rules], wanted)
     if not missing:

@@ -10,7 +10,6 @@ from datetime import datetime
 from typing import Any, ClassVar
 
 from hyperkube_api.core.csi_drivers import csi_driver_name
-from hyperkube_api.core.persistent_volumes.validation import inline_volume_spec
 from hyperkube_api.meta import cells
 from hyperkube_api.meta.columns import AGE, NAME, column
 from hyperkube_api.meta.go_shape import go_shape
@@ -39,6 +38,8 @@ def validate_volume_attachment(obj: Object) -> list[FieldError]:
 
 
 def _attachment(obj: Object) -> list[FieldError]:
+    from hyperkube_api.core.persistent_volumes.validation import inline_volume_spec
+
     spec, status = obj["spec"], obj.get("status") or {}
     errors = [] if spec.get("attacher") else [required(_SPEC.child("attacher"))]
     source, at = spec.get("source") or {}, _SPEC.child("source")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hyperkube_controller.cronjob.decision import Decision, decide, ending, until_next, without_active
-from hyperkube_controller.cronjob.schedule import BadSchedule, parse, zone_named
+from typing import TYPE_CHECKING
+
 from hyperkube_lib.controller_metrics import ControllerMetrics
 
 from hyperkube.client.actions import Delete, delete
@@ -29,6 +29,9 @@ from hyperkube.machinery.objects import (
 from hyperkube.machinery.record import Record
 from hyperkube.machinery.times import format_time, parse_time
 from hyperkube.plugin import Plugin
+
+if TYPE_CHECKING:
+    from hyperkube_controller.cronjob.decision import Decision
 
 _BACKGROUND = {"propagationPolicy": "Background"}
 
@@ -71,6 +74,9 @@ class Cronjob(Plugin):
 
     def _updated(self, old: Object, new: Object) -> None:
         """Look at a changed cron job: at once, or with a new schedule when that is due for the first time."""
+        from hyperkube_controller.cronjob.decision import until_next
+        from hyperkube_controller.cronjob.schedule import BadSchedule, parse, zone_named
+
         spec, before = new.get("spec") or {}, old.get("spec") or {}
         if all(spec.get(key) == before.get(key) for key in ("schedule", "timeZone")):
             self._loop.enqueue(new)
@@ -86,6 +92,8 @@ class Cronjob(Plugin):
             self._loop.queue.add_after(key_of(new), wait)
 
     def _sync(self, key: str) -> float | None:
+        from hyperkube_controller.cronjob.decision import decide
+
         cron_job = self._cron_jobs.get(*split_key(key))
         if cron_job is None:
             self._written.forget(key)
@@ -112,6 +120,8 @@ class Cronjob(Plugin):
 
     def _start(self, cron_job: Object, decision: Decision) -> None:
         """Delete the jobs that are to be replaced, then create the one that is due."""
+        from hyperkube_controller.cronjob.decision import without_active
+
         for job in decision.replace:
             self._delete(cron_job, job)
             without_active(decision.status, uid_of(job))
@@ -149,6 +159,8 @@ class Cronjob(Plugin):
 
     def _create(self, cron_job: Object, decision: Decision) -> None:
         """Create the job that is due and note it in the status, also one from before a crash."""
+        from hyperkube_controller.cronjob.decision import ending
+
         if decision.create is None or decision.scheduled is None:
             return
         namespace = namespace_of(cron_job)

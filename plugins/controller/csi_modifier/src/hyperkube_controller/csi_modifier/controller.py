@@ -3,19 +3,8 @@
 from __future__ import annotations
 
 import threading
+from typing import TYPE_CHECKING
 
-from hyperkube_controller.csi_modifier.decision import (
-    Cancel,
-    Modify,
-    asked_class,
-    begun,
-    cancelled,
-    failed,
-    finished,
-    next_step,
-    pending,
-    wants_change,
-)
 from hyperkube_lib.csi import CsiFailed
 from hyperkube_lib.csi_controllers import (
     RETRY,
@@ -30,6 +19,9 @@ from hyperkube.client.reconcile import NotYet
 from hyperkube.hookspecs.volume import VolumeFailed
 from hyperkube.kinds.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, VOLUME_ATTRIBUTES_CLASSES
 from hyperkube.machinery.objects import Object, name_of, namespace_of, split_key
+
+if TYPE_CHECKING:
+    from hyperkube_controller.csi_modifier.decision import Modify
 
 INFEASIBLE_SECONDS = 300.0
 """How long what the driver finds impossible is not asked for again: upstream's slow set."""
@@ -59,16 +51,22 @@ class CsiModifier(CsiController):
         self._classes.add_handler(self._class_seen)
 
     def _seen(self, claim: Object) -> None:
+        from hyperkube_controller.csi_modifier.decision import wants_change
+
         if wants_change(claim):
             self.loop.enqueue(claim)
 
     def _class_seen(self, attributes: Object) -> None:
+        from hyperkube_controller.csi_modifier.decision import asked_class
+
         for claim in self._claims.list():
             if asked_class(claim) == name_of(attributes):
                 self._seen(claim)
 
     def sync(self, key: str) -> float | None:
         """Let a claim's volume have the attributes that it asks for."""
+        from hyperkube_controller.csi_modifier.decision import Cancel, Modify, cancelled, next_step, wants_change
+
         claim = self._claims.get(*split_key(key))
         if claim is None or not wants_change(claim):
             return None
@@ -91,6 +89,8 @@ class CsiModifier(CsiController):
         return None
 
     def _modify(self, key: str, claim: Object, volume: Object, driver: Driver, step: Modify) -> None:
+        from hyperkube_controller.csi_modifier.decision import begun, finished, pending
+
         try:
             parameters = self._parameters(step.target, driver)
         except VolumeFailed as error:
@@ -133,6 +133,8 @@ class CsiModifier(CsiController):
         Raises:
             NotYet: always.
         """
+        from hyperkube_controller.csi_modifier.decision import failed
+
         is_infeasible = error.code == _INFEASIBLE
         with self._lock:
             before = self._failures.get(key, ("", 0, 0.0))

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from hyperkube_controller.csi_provisioner.capacities import CapacityObjects
-from hyperkube_controller.csi_provisioner.data_source import CLONING, NotOurs, content_source, kind_of, source_of
 from hyperkube_controller.csi_provisioner.decision import (
     SELECTED_NODE,
     Outcome,
@@ -19,16 +17,6 @@ from hyperkube_controller.csi_provisioner.decision import (
     provisioner_of,
     still_attached,
 )
-from hyperkube_controller.csi_provisioner.requests import (
-    DELETION_SECRET,
-    FINALIZER,
-    Wanted,
-    claim_metadata,
-    persistent_volume,
-    volume_name,
-    wanted_volume,
-)
-from hyperkube_controller.csi_provisioner.topology import Places, node_affinity, requirement
 from hyperkube_lib.csi import CsiFailed
 from hyperkube_lib.csi_controllers import CsiController, Driver, DriverSettings, mutable_parameters, secret_data
 from hyperkube_lib.csi_translation import translated_class, translated_volume
@@ -62,6 +50,10 @@ from hyperkube.machinery.objects import (
     without_finalizer,
 )
 
+if TYPE_CHECKING:
+    from hyperkube_controller.csi_provisioner.requests import Wanted
+    from hyperkube_controller.csi_provisioner.topology import Places
+
 _TOPOLOGY = "VOLUME_ACCESSIBILITY_CONSTRAINTS"
 _NEEDS = {"clone": "CLONE_VOLUME", "snapshot": "CREATE_DELETE_SNAPSHOT"}
 _BY_SOURCE = "csi-provisioner/source"
@@ -78,6 +70,8 @@ class CsiProvisioner(CsiController):
 
     def watch(self) -> None:
         """Follow claims and volumes, and all that says where to make them."""
+        from hyperkube_controller.csi_provisioner.capacities import CapacityObjects
+
         self._under_way: dict[str, Object] = {}
         """Claims for which a volume may have been made: gone on with even without the claim, so that none leaks."""
         self._claims = self.informers.informer(PERSISTENT_VOLUME_CLAIMS)
@@ -131,6 +125,8 @@ class CsiProvisioner(CsiController):
     # claims
 
     def _sync_claim(self, key: str) -> float | None:
+        from hyperkube_controller.csi_provisioner.requests import volume_name
+
         claim = self._claims.get(*split_key(key))
         if claim is not None:
             self._end_cloning(claim)
@@ -153,6 +149,10 @@ class CsiProvisioner(CsiController):
 
     def _provision(self, key: str, claim: Object, storage_class: Object, driver: Driver, named: str) -> None:
         """Make a volume; `named` is the provisioner as the class says it: a kind that the driver took over, perhaps."""
+        from hyperkube_controller.csi_provisioner.data_source import NotOurs
+        from hyperkube_controller.csi_provisioner.requests import persistent_volume
+        from hyperkube_controller.csi_provisioner.topology import node_affinity
+
         node_name = annotations_of(claim).get(SELECTED_NODE, "")
         node = self._nodes.get("", node_name) if node_name else None
         if node_name and node is None:
@@ -186,6 +186,10 @@ class CsiProvisioner(CsiController):
         self, claim: Object, storage_class: Object, driver: Driver, node: Object | None
     ) -> tuple[Wanted, dict[str, Any], bool]:
         """Return what is wanted, the whole request, and whether the driver tells places apart."""
+        from hyperkube_controller.csi_provisioner.data_source import content_source, kind_of, source_of
+        from hyperkube_controller.csi_provisioner.requests import claim_metadata, wanted_volume
+        from hyperkube_controller.csi_provisioner.topology import requirement
+
         source = source_of(claim)
         can, needs = driver.can(), ["CREATE_DELETE_VOLUME"]
         if source is not None:
@@ -214,6 +218,8 @@ class CsiProvisioner(CsiController):
         return wanted, request, has_topology
 
     def _places(self, driver: str) -> Places:
+        from hyperkube_controller.csi_provisioner.topology import Places
+
         return Places(driver=driver, csi_nodes=self._csi_nodes.list(), nodes=self._nodes.list())
 
     def _create(self, driver: Driver, wanted: Wanted, request: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -254,12 +260,16 @@ class CsiProvisioner(CsiController):
 
     def _begin_cloning(self, namespace: str, name: str) -> None:
         """Keep the claim that is cloned."""
+        from hyperkube_controller.csi_provisioner.data_source import CLONING
+
         original = self.client.get(PERSISTENT_VOLUME_CLAIMS, name, namespace)
         if not has_finalizer(original, CLONING):
             self.client.update(PERSISTENT_VOLUME_CLAIMS, with_finalizer(original, CLONING), namespace)
 
     def _end_cloning(self, claim: Object) -> None:
         """Let a claim go that is cloned no more."""
+        from hyperkube_controller.csi_provisioner.data_source import CLONING
+
         if not has_finalizer(claim, CLONING):
             return
         clones = self._claims.by_index(_BY_SOURCE, key_of(claim))
@@ -283,6 +293,8 @@ class CsiProvisioner(CsiController):
         return None
 
     def _delete(self, volume: Object, driver: Driver) -> None:
+        from hyperkube_controller.csi_provisioner.requests import FINALIZER
+
         if why := still_attached(volume, self._attachments.list()):
             # The end of the attachment brings the volume again: this is no failure that later ones would wait for.
             self.recorder.event(volume, "Warning", "VolumeFailedDelete", why)
@@ -306,6 +318,8 @@ class CsiProvisioner(CsiController):
         driver.control("DeleteVolume", {"volume_id": handle, "secrets": self._deletion_secret(volume)})
 
     def _deletion_secret(self, volume: Object) -> dict[str, str]:
+        from hyperkube_controller.csi_provisioner.requests import DELETION_SECRET
+
         name, namespace = (annotations_of(volume).get(key, "") for key in DELETION_SECRET)
         if not name or not namespace:
             return {}
@@ -338,6 +352,8 @@ def _ability(capability: str) -> str:
 
 def _source_keys(claim: Object) -> tuple[str, ...]:
     """Return the key of the claim that a claim is a clone of: an index."""
+    from hyperkube_controller.csi_provisioner.data_source import source_of
+
     source = source_of(claim) or {}
     is_claim = source.get("kind") == "PersistentVolumeClaim" and not source.get("apiGroup")
     return (f"{namespace_of(claim)}/{source['name']}",) if is_claim else ()

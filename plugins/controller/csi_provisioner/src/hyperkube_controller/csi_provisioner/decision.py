@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import Enum
 
-from hyperkube_controller.csi_provisioner.requests import FINALIZER, PROVISIONED_BY
 from hyperkube_lib.csi_translation import translated_back
 
 from hyperkube.machinery.objects import (
@@ -63,6 +62,8 @@ def needs_volume(claim: Object, storage_class: Object | None) -> bool:
 
 def driver_of_volume(volume: Object) -> str:
     """Return the driver that a volume is of, empty if it is of none."""
+    from hyperkube_controller.csi_provisioner.requests import PROVISIONED_BY
+
     found = annotations_of(volume)
     migrated = found.get(MIGRATED_TO) or found.get(PROVISIONED_BY)
     return migrated or str(((volume.get("spec") or {}).get("csi") or {}).get("driver", ""))
@@ -74,6 +75,8 @@ def as_named(volume: Object, provisioner: str) -> Object:
     Raises:
         VolumeFailed: it cannot be said so.
     """
+    from hyperkube_controller.csi_provisioner.requests import PROVISIONED_BY
+
     driver = volume["spec"]["csi"]["driver"]
     if provisioner == driver:
         return volume
@@ -84,6 +87,8 @@ def as_named(volume: Object, provisioner: str) -> Object:
 
 def protected(volume: Object) -> Object:
     """Return the volume with or without the finalizer that keeps it until its storage is deleted."""
+    from hyperkube_controller.csi_provisioner.requests import FINALIZER
+
     policy = (volume.get("spec") or {}).get("persistentVolumeReclaimPolicy")
     bound = (volume.get("status") or {}).get("phase") == "Bound"
     if policy == "Delete" and bound and not is_being_deleted(volume):
@@ -95,6 +100,8 @@ def protected(volume: Object) -> Object:
 
 def is_to_be_deleted(volume: Object) -> bool:
     """Tell whether the storage behind a volume is to be deleted."""
+    from hyperkube_controller.csi_provisioner.requests import FINALIZER
+
     if is_being_deleted(volume) and not has_finalizer(volume, FINALIZER):
         return False
     spec, status = volume.get("spec") or {}, volume.get("status") or {}

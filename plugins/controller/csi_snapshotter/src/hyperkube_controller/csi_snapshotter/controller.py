@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 
-from hyperkube_controller.csi_snapshotter.contents import Contents
 from hyperkube_controller.csi_snapshotter.objects import (
     AS_SOURCE,
     BEING_DELETED,
@@ -60,6 +59,8 @@ class CsiSnapshotter(CsiController):
 
     def watch(self) -> None:
         """Wait for the kinds; then follow snapshots and contents."""
+        from hyperkube_controller.csi_snapshotter.contents import Contents
+
         self._lock = threading.Lock()
         self._there: set[str] = set()
         self._snapshots: Informer | None = None

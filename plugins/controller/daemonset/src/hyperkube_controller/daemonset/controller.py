@@ -8,10 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from hyperkube_controller.daemonset.decision import Decision, manage
 from hyperkube_controller.daemonset.observed import Observed
-from hyperkube_controller.daemonset.pods import pod_of, pods_by_node
-from hyperkube_controller.daemonset.rolling_update import rolling_update
 from hyperkube_controller.daemonset.status import status_of
 from hyperkube_lib.controller_refs import ControllerRefManager, candidates, watch_orphans
 from hyperkube_lib.pod_control import Failure, PodControl
@@ -125,6 +122,8 @@ class Daemonset(Plugin):
             self._node_changed(new)
 
     def _sync(self, key: str) -> float | None:
+        from hyperkube_controller.daemonset.pods import pods_by_node
+
         daemon_set = self._sets.get(*split_key(key))
         if daemon_set is None:
             self._expectations.forget(key)
@@ -167,6 +166,10 @@ class Daemonset(Plugin):
 
     def _manage(self, key: str, observed: Observed) -> list[Failure]:
         """Create and delete what has to be; then, when nothing had to be, take the next step of an update."""
+        from hyperkube_controller.daemonset.decision import Decision, manage
+        from hyperkube_controller.daemonset.pods import pod_of
+        from hyperkube_controller.daemonset.rolling_update import rolling_update
+
         decision = manage(observed)
         for event in decision.events:
             self._recorder.event(observed.daemon_set, *event)

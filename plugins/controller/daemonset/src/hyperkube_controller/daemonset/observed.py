@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-
-from hyperkube_controller.daemonset.pods import PodsByNode
+from typing import TYPE_CHECKING
 
 from hyperkube.kinds.workloads import is_available
 from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object
+
+if TYPE_CHECKING:
+    from hyperkube_controller.daemonset.pods import PodsByNode
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 from hyperkube_controller.daemonset.observed import Observed
-from hyperkube_controller.daemonset.pods import by_age, is_updated, node_should_run_daemon_pod
 
 from hyperkube.kinds.pods import is_ready
 from hyperkube.machinery.objects import metadata, name_of
@@ -22,6 +21,8 @@ def status_of(observed: Observed, collision_count: int, *, processed: bool) -> d
         collision_count: how often the name of a revision was taken by another template.
         processed: whether this generation was acted on, or only looked at while expectations are open.
     """
+    from hyperkube_controller.daemonset.pods import by_age, is_updated, node_should_run_daemon_pod
+
     daemon_set = observed.daemon_set
     before = daemon_set.get("status") or {}
     counts = dict.fromkeys(("desired", "current", "misplaced", "ready", "available", "updated"), 0)

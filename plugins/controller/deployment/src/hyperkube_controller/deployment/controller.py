@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from hyperkube_controller.deployment.decision import decide
-from hyperkube_controller.deployment.facts import HASH_LABEL, Observed
-from hyperkube_controller.deployment.status import CREATE_ERROR, with_create_error
 from hyperkube_lib.controller_refs import ControllerRefManager, candidates, watch_orphans
 
 from hyperkube.client.actions import Action, Create, perform
@@ -30,6 +28,9 @@ from hyperkube.machinery.objects import (
 )
 from hyperkube.machinery.record import Record
 from hyperkube.plugin import Plugin
+
+if TYPE_CHECKING:
+    from hyperkube_controller.deployment.facts import Observed
 
 TERMINATING_REPLICAS = "DeploymentReplicaSetTerminatingReplicas"
 MAX_RETRIES = 15
@@ -78,6 +79,9 @@ class Deployment(Plugin):
             self._loop.queue.add(f"{namespace_of(pod)}/{above['name']}")
 
     def _sync(self, key: str) -> float | None:
+        from hyperkube_controller.deployment.decision import decide
+        from hyperkube_controller.deployment.facts import Observed
+
         deployment = self._deployments.get(*split_key(key))
         if deployment is None:
             return None
@@ -125,6 +129,8 @@ class Deployment(Plugin):
         return perform(self.client, self._recorder, [each for each in actions if not isinstance(each, Create)])
 
     def _tell_create_error(self, observed: Observed, made: Object, error: ApiError) -> None:
+        from hyperkube_controller.deployment.status import CREATE_ERROR, with_create_error
+
         status, text = with_create_error(observed, made, error)
         if status != (observed.deployment.get("status") or {}):
             self._write_status(observed.deployment, status)
@@ -136,6 +142,8 @@ class Deployment(Plugin):
         Raises:
             AlreadyExists: it is our own: look again when the cache has it.
         """
+        from hyperkube_controller.deployment.facts import HASH_LABEL
+
         namespace = namespace_of(deployment)
         taken = self.client.get(REPLICA_SETS, name_of(made), namespace)
         owner = controller_of(taken)

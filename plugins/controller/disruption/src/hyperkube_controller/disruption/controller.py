@@ -8,15 +8,6 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from hyperkube_controller.disruption.decision import (
-    Observed,
-    Scale,
-    counts_controllers,
-    decide,
-    fail_safe,
-    stale_disruption,
-    without_disruption,
-)
 from hyperkube_controller.disruption.scales import NoScale, Scales
 
 from hyperkube.client.actions import perform
@@ -70,6 +61,8 @@ class Disruption(Plugin):
         return self._loop
 
     def _pod_seen(self, pod: Object) -> None:
+        from hyperkube_controller.disruption.decision import stale_disruption
+
         if stale_disruption(pod, self.context.clock.now()) is not None:
             self._loop.queue.add(_STALE + key_of(pod))
         chosen = [budget for budget in self._budgets.list(namespace_of(pod)) if _selects(budget, pod)]
@@ -92,6 +85,8 @@ class Disruption(Plugin):
                 self._loop.enqueue(budget)
 
     def _sync(self, key: str) -> float | None:
+        from hyperkube_controller.disruption.decision import fail_safe
+
         if key.startswith(_STALE):
             return self._sync_stale(key.removeprefix(_STALE))
         budget = self._budgets.get(*split_key(key))
@@ -114,6 +109,8 @@ class Disruption(Plugin):
             NoScale: how many pods there should be is not known.
             ApiError: the status was refused.
         """
+        from hyperkube_controller.disruption.decision import Observed, Scale, counts_controllers, decide
+
         try:
             selector = _selector_of(budget)
         except SelectorError as error:
@@ -129,6 +126,8 @@ class Disruption(Plugin):
         return perform(self.client, self._recorder, decide(Observed(budget, pods, scale, now)))
 
     def _sync_stale(self, key: str) -> float | None:
+        from hyperkube_controller.disruption.decision import stale_disruption, without_disruption
+
         pod = self._pods.get(*split_key(key))
         now = self.context.clock.now()
         left = stale_disruption(pod, now) if pod is not None else None

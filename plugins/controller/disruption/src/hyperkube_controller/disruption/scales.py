@@ -6,15 +6,18 @@ Source: kubernetes ``pkg/controller/disruption/disruption.go`` (getExpectedScale
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import orjson
-from hyperkube_controller.disruption.decision import Scale
 
 from hyperkube.client.client import Client
 from hyperkube.client.informer import Informer
 from hyperkube.machinery.errors import ApiError, HyperkubeError, NotFound
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.objects import Object, controller_of, name_of, namespace_of, uid_of
+
+if TYPE_CHECKING:
+    from hyperkube_controller.disruption.decision import Scale
 
 
 class NoScale(HyperkubeError):
@@ -35,6 +38,8 @@ class Scales:
         Raises:
             NoScale: the controller of a pod is gone, or has no scale.
         """
+        from hyperkube_controller.disruption.decision import Scale
+
         replicas: dict[str, int] = {}
         seen: set[str] = set()
         has_unmanaged = False

@@ -7,19 +7,10 @@ servers offer; without one the autoscaler says so in its conditions and changes 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from hyperkube_controller.horizontalpodautoscaling.decision import Decision, Moment, decide, set_condition
-from hyperkube_controller.horizontalpodautoscaling.metric_sources import (
-    BadSelector,
-    Failure,
-    MetricSources,
-    Proposal,
-    Target,
-)
 from hyperkube_controller.horizontalpodautoscaling.metrics import AutoscalerMetrics, Outcome
 from hyperkube_controller.horizontalpodautoscaling.metrics_client import POD_METRICS, MetricsClient
-from hyperkube_controller.horizontalpodautoscaling.normalize import LONGEST, History
-from hyperkube_controller.horizontalpodautoscaling.replica_calculator import ReplicaCalculator, Tolerances
 from hyperkube_controller.horizontalpodautoscaling.targets import Selectors
 
 from hyperkube.client.discovery import discover
@@ -35,6 +26,17 @@ from hyperkube.machinery.objects import Object, key_of, labels_of, namespace_of,
 from hyperkube.machinery.record import Record
 from hyperkube.machinery.times import format_time
 from hyperkube.plugin import Plugin
+
+if TYPE_CHECKING:
+    from hyperkube_controller.horizontalpodautoscaling.decision import Decision
+    from hyperkube_controller.horizontalpodautoscaling.metric_sources import (
+        BadSelector,
+        Failure,
+        MetricSources,
+        Proposal,
+    )
+    from hyperkube_controller.horizontalpodautoscaling.normalize import History
+    from hyperkube_controller.horizontalpodautoscaling.replica_calculator import Tolerances
 
 AUTOSCALERS = GroupVersionResource("autoscaling", "v2", "horizontalpodautoscalers")
 CONFIGURABLE_TOLERANCE = "HPAConfigurableTolerance"
@@ -111,6 +113,9 @@ class Horizontalpodautoscaling(Plugin):
         Raises:
             ApiError: a change of the target or of the status was refused.
         """
+        from hyperkube_controller.horizontalpodautoscaling.decision import Moment, decide
+        from hyperkube_controller.horizontalpodautoscaling.normalize import LONGEST, History
+
         reference = autoscaler["spec"]["scaleTargetRef"]
         try:
             resource = self._resource(reference.get("apiVersion", "v1").rpartition("/")[0], reference["kind"])
@@ -151,6 +156,8 @@ class Horizontalpodautoscaling(Plugin):
         return self._resources[wanted]
 
     def _no_scale(self, autoscaler: Object, error: ApiError) -> None:
+        from hyperkube_controller.horizontalpodautoscaling.decision import set_condition
+
         status = dict(autoscaler.get("status") or {})
         text = f"the HPA controller was unable to get the target's current scale: {error}"
         set_condition(status, self.context.clock.now(), "AbleToScale", "False", "FailedGetScale", text)
@@ -160,6 +167,9 @@ class Horizontalpodautoscaling(Plugin):
 
     def _proposals(self, autoscaler: Object, scale: Object, current: int) -> Sequence[Proposal | Failure] | BadSelector:
         """Return what each metric asks for; nothing where the number of replicas decides alone."""
+        from hyperkube_controller.horizontalpodautoscaling.metric_sources import BadSelector, MetricSources, Target
+        from hyperkube_controller.horizontalpodautoscaling.replica_calculator import ReplicaCalculator
+
         spec, namespace = autoscaler["spec"], namespace_of(autoscaler)
         least = spec.get("minReplicas")
         if current > spec["maxReplicas"] or current < (1 if least is None else least):
@@ -185,6 +195,8 @@ class Horizontalpodautoscaling(Plugin):
         return [self._computed(sources, metric, current) for metric in spec.get("metrics") or []]
 
     def _computed(self, sources: MetricSources, metric: Object, current: int) -> Proposal | Failure:
+        from hyperkube_controller.horizontalpodautoscaling.metric_sources import Proposal
+
         with self._measures.computation(metric["type"]) as outcome:
             found = sources.proposal(metric)
             if isinstance(found, Proposal):
@@ -193,6 +205,8 @@ class Horizontalpodautoscaling(Plugin):
 
     def _tolerances(self, spec: Object) -> Tolerances:
         """Return the tolerances of the autoscaler's behavior, for what it leaves open those of the flag."""
+        from hyperkube_controller.horizontalpodautoscaling.replica_calculator import Tolerances
+
         default = self._settings.horizontal_pod_autoscaler_tolerance
         behavior = spec.get("behavior") or {}
         if not self.context.gates.get(CONFIGURABLE_TOLERANCE, True):
@@ -211,6 +225,8 @@ class Horizontalpodautoscaling(Plugin):
         Raises:
             ApiError: the change was refused.
         """
+        from hyperkube_controller.horizontalpodautoscaling.decision import set_condition
+
         if decision.replicas is None:
             return
         now, text = self.context.clock.now(), f"New size: {decision.replicas}; reason: {decision.reason}"

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
-
-from hyperkube_controller.horizontalpodautoscaling.metric_sources import BadSelector
+from typing import TYPE_CHECKING
 
 from hyperkube.machinery.labels import Selector, SelectorError, parse_selector
 from hyperkube.machinery.objects import Object, labels_of, split_key
+
+if TYPE_CHECKING:
+    from hyperkube_controller.horizontalpodautoscaling.metric_sources import BadSelector
 
 
 class Selectors:
@@ -28,6 +30,8 @@ class Selectors:
 
     def parsed(self, key: str, text: str) -> Selector | BadSelector:
         """Return the selector of the target of the autoscaler `key`, and remember it."""
+        from hyperkube_controller.horizontalpodautoscaling.metric_sources import BadSelector
+
         if not text:
             missing = "the HPA target's scale is missing a selector"
             return BadSelector("SelectorRequired", "selector is required", "InvalidSelector", missing)
@@ -42,6 +46,8 @@ class Selectors:
 
     def ambiguity(self, key: str, text: str, pods: Iterable[Object]) -> BadSelector | None:
         """Return what is wrong when another autoscaler of the namespace scales one of the pods, too."""
+        from hyperkube_controller.horizontalpodautoscaling.metric_sources import BadSelector
+
         namespace = split_key(key)[0]
         with self._lock:
             near = {other: one for other, one in self._known.items() if split_key(other)[0] == namespace}

@@ -5,13 +5,12 @@ Pods come first, so that the status tells how many there are, and not how many t
 
 from __future__ import annotations
 
-from hyperkube_controller.job.backoff import NO_FAILURES, BackoffRecord
-from hyperkube_controller.job.decision import Decision, NewPod, decide, is_finished
+from typing import TYPE_CHECKING
+
 from hyperkube_controller.job.failed_indexes import failure_annotations, has_limit_per_index
 from hyperkube_controller.job.finalizer_expectations import FinalizerExpectations
 from hyperkube_controller.job.metrics import JobMetrics, Measured, action_of
 from hyperkube_controller.job.pods import COMPLETION_INDEX, FINALIZER, is_managed_elsewhere, is_tracked
-from hyperkube_controller.job.tracking import Tracking, counted, finished, track
 from hyperkube_lib.controller_refs import ControllerRefManager, candidates, watch_orphans
 from hyperkube_lib.pod_control import Failure, Outcome, PodControl, all_at_once
 
@@ -40,6 +39,11 @@ from hyperkube.machinery.objects import (
 )
 from hyperkube.machinery.record import Record
 from hyperkube.plugin import Plugin
+
+if TYPE_CHECKING:
+    from hyperkube_controller.job.backoff import BackoffRecord
+    from hyperkube_controller.job.decision import Decision, NewPod
+    from hyperkube_controller.job.tracking import Tracking
 
 _GENERATE_NAME_MAX = 58
 _API_BACKOFF = Backoff(initial=1.0, cap=60.0)
@@ -140,6 +144,8 @@ class Job(Plugin):
             self._loop.queue.add(f"{_ORPHAN}{key_of(pod)}")
 
     def _sync(self, key: str) -> float | None:
+        from hyperkube_controller.job.decision import is_finished
+
         if key.startswith(_ORPHAN):
             self._sync_orphan(key.removeprefix(_ORPHAN))
             return None
@@ -186,6 +192,10 @@ class Job(Plugin):
                 self._release(pod)
 
     def _reconcile(self, key: str, job: Object, measured: Measured) -> float | None:
+        from hyperkube_controller.job.backoff import NO_FAILURES
+        from hyperkube_controller.job.decision import decide
+        from hyperkube_controller.job.tracking import track
+
         # Expectations are asked before the pods are listed: a pod that the watch shows in between is then not missed.
         settled = self._expectations.satisfied(key)
         released = self._removals.of(key)
@@ -233,6 +243,8 @@ class Job(Plugin):
         Raises:
             ApiError: a finalizer could not be removed; those that could be are counted.
         """
+        from hyperkube_controller.job.tracking import counted, finished
+
         kept, failures = self._remove_finalizers(key, tracking.release)
         left = {uid_of(pod) for pod in tracking.release if uid_of(pod) in kept}
         released = {uid_of(pod) for pod in tracking.release} - left

@@ -11,9 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime
 
-from hyperkube_controller.job.backoff import remaining
 from hyperkube_controller.job.indexes import read_indexes
-from hyperkube_controller.job.pod_failure_policy import match_pod_failure_policy
 from hyperkube_controller.job.pods import finished_at, has_failed, is_tracked, valid_index
 
 from hyperkube.machinery.intstr import parse_int
@@ -40,6 +38,8 @@ def failed_indexes(job: Object, pods: Iterable[Object]) -> set[int]:
 
 def _gives_up(job: Object, pod: Object) -> bool:
     """Tell whether a failed pod is the last of its index."""
+    from hyperkube_controller.job.pod_failure_policy import match_pod_failure_policy
+
     found = match_pod_failure_policy(job, pod)
     if found.action == "FailIndex":
         return True
@@ -73,11 +73,15 @@ def split_by_backoff(indexes: Sequence[int], replaced: Mapping[int, Object], now
 
 
 def _wait(replaced: Object | None, now: datetime) -> float:
+    from hyperkube_controller.job.backoff import remaining
+
     return 0.0 if replaced is None else remaining(_all(replaced) + 1, finished_at(replaced), now)
 
 
 def failure_annotations(job: Object, replaced: Object | None) -> dict[str, str]:
     """Return the annotations that tell a new pod how often its index has failed before."""
+    from hyperkube_controller.job.pod_failure_policy import match_pod_failure_policy
+
     if replaced is None:
         return {FAILURES: "0"}
     counted = match_pod_failure_policy(job, replaced).counts

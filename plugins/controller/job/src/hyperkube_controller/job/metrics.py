@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from hyperkube_controller.job.decision import Decision
 from hyperkube_controller.job.failed_indexes import has_limit_per_index
 from hyperkube_controller.job.indexes import read_indexes
 from hyperkube_controller.job.pods import FINALIZER, is_indexed, is_managed_elsewhere
-from hyperkube_controller.job.sync_context import SyncContext
 from hyperkube_lib.controller_metrics import ControllerMetrics
 
 from hyperkube.kinds.conditions import condition
@@ -21,6 +20,10 @@ from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.metric_families import Counter, Histogram, growing
 from hyperkube.machinery.objects import Object, has_finalizer
+
+if TYPE_CHECKING:
+    from hyperkube_controller.job.decision import Decision
+    from hyperkube_controller.job.sync_context import SyncContext
 
 _SYNC = ("completion_mode", "result", "action")
 _BUCKETS = growing(0.004, 2, 15)

@@ -6,11 +6,9 @@ Sources: kubernetes ``pkg/controller/statefulset/stateful_set.go``, ``stateful_s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from hyperkube_controller.statefulset.decision import Decision, Step, decide
 from hyperkube_controller.statefulset.metrics import StatefulSetMetrics
-from hyperkube_controller.statefulset.observed import Observed
 from hyperkube_controller.statefulset.pod_control import StatefulPodControl
 from hyperkube_controller.statefulset.pods import ordinal_of, ordinals, revision_of
 from hyperkube_controller.statefulset.rolling_update import max_unavailable
@@ -32,6 +30,10 @@ from hyperkube.machinery.errors import ApiError
 from hyperkube.machinery.objects import Object, name_of, namespace_of, split_key
 from hyperkube.machinery.record import Record
 from hyperkube.plugin import Plugin
+
+if TYPE_CHECKING:
+    from hyperkube_controller.statefulset.decision import Decision, Step
+    from hyperkube_controller.statefulset.observed import Observed
 
 MAX_UNAVAILABLE = "MaxUnavailableStatefulSet"
 
@@ -74,6 +76,9 @@ class Statefulset(Plugin):
         return self._loop
 
     def _sync(self, key: str) -> float | None:
+        from hyperkube_controller.statefulset.decision import decide
+        from hyperkube_controller.statefulset.observed import Observed
+
         stateful_set = self._sets.get(*split_key(key))
         if stateful_set is None:
             self._written.forget(key)

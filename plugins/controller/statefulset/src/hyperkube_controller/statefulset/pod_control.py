@@ -5,14 +5,8 @@ Source: kubernetes ``pkg/controller/statefulset/stateful_pod_control.go``.
 
 from __future__ import annotations
 
-from hyperkube_controller.statefulset.claims import (
-    claim_names,
-    claims_of,
-    has_unexpected_controller,
-    is_claim_owner_up_to_date,
-    update_claim_owners,
-)
-from hyperkube_controller.statefulset.decision import CreateClaims, CreatePod, DeletePod, Step, UpdateClaimOwners
+from typing import TYPE_CHECKING
+
 from hyperkube_controller.statefulset.pods import conformed, ordinals
 
 from hyperkube.client.actions import Delete, delete
@@ -23,6 +17,9 @@ from hyperkube.client.reconcile import NotYet
 from hyperkube.kinds.resources import PERSISTENT_VOLUME_CLAIMS, PODS
 from hyperkube.machinery.errors import AlreadyExists, ApiError, Conflict
 from hyperkube.machinery.objects import Object, is_being_deleted, name_of, namespace_of
+
+if TYPE_CHECKING:
+    from hyperkube_controller.statefulset.decision import CreatePod, Step
 
 _ATTEMPTS = 4
 """Writes of a pod before a conflict counts as a failure."""
@@ -43,6 +40,8 @@ class StatefulPodControl:
             NotYet: a claim that the pod needs is being deleted.
             ApiError: a request was refused.
         """
+        from hyperkube_controller.statefulset.decision import CreateClaims, CreatePod, DeletePod, UpdateClaimOwners
+
         if isinstance(step, CreatePod):
             self._create(stateful_set, step)
         elif isinstance(step, DeletePod):
@@ -115,6 +114,8 @@ class StatefulPodControl:
             NotYet: some are being deleted.
             ApiError: some were refused.
         """
+        from hyperkube_controller.statefulset.claims import claims_of
+
         problems: list[str] = []
         refused = False
         for claim in claims_of(stateful_set, ordinal):
@@ -146,6 +147,13 @@ class StatefulPodControl:
 
     def _update_claims_for_retention_policy(self, stateful_set: Object, ordinal: int, pod: Object) -> None:
         """Give the claims that are there the owners that the retention policy asks for."""
+        from hyperkube_controller.statefulset.claims import (
+            claim_names,
+            has_unexpected_controller,
+            is_claim_owner_up_to_date,
+            update_claim_owners,
+        )
+
         scaled_down = ordinal not in ordinals(stateful_set)
         for name in claim_names(stateful_set, ordinal).values():
             claim = self._claims.get(namespace_of(stateful_set), name)

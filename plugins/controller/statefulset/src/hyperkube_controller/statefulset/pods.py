@@ -5,7 +5,6 @@ Source: kubernetes ``pkg/controller/statefulset/stateful_set_utils.go``.
 
 from __future__ import annotations
 
-from hyperkube_controller.statefulset.claims import claim_names
 from hyperkube_lib.revisions import HASH_LABEL, template_of
 
 from hyperkube.kinds import workloads
@@ -72,6 +71,8 @@ def pod_of(stateful_set: Object, ordinal: int, revision: Object) -> Object:
 
 def conformed(stateful_set: Object, pod: Object) -> Object | None:
     """Return the pod with the labels and volumes of its identity, or None when it has them."""
+    from hyperkube_controller.statefulset.claims import claim_names
+
     ordinal = ordinal_of(stateful_set, pod)
     labels = {**labels_of(pod), POD_NAME_LABEL: name_of(pod), POD_INDEX_LABEL: str(ordinal)}
     names = claim_names(stateful_set, ordinal)

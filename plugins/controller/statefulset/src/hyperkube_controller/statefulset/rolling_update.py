@@ -7,12 +7,15 @@ updateStatefulSetAfterInvariantEstablished).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from hyperkube_controller.statefulset.observed import Observed
 from hyperkube_controller.statefulset.pods import is_rolling, partition, revision_of
 
 from hyperkube.machinery.intstr import scaled_or
 from hyperkube.machinery.objects import Object, is_being_deleted, name_of
+
+if TYPE_CHECKING:
+    from hyperkube_controller.statefulset.observed import Observed
 
 
 def outdated(observed: Observed, replicas: Sequence[Object | None]) -> list[Object]:

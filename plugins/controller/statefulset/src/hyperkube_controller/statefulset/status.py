@@ -6,13 +6,15 @@ Source: kubernetes ``pkg/controller/statefulset/stateful_set_control.go`` (updat
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from hyperkube_controller.statefulset.observed import Observed
 from hyperkube_controller.statefulset.pods import is_rolling, revision_of
 
 from hyperkube.kinds.pods import is_ready, phase
 from hyperkube.machinery.objects import Object, is_being_deleted, metadata, name_of
+
+if TYPE_CHECKING:
+    from hyperkube_controller.statefulset.observed import Observed
 
 
 def status_of(observed: Observed, collision_count: int, replaced: int = 0) -> dict[str, Any]:

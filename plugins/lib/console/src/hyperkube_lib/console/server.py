@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from hyperkube_lib.console.gate import SECURITY_HEADERS, STREAMS, Refused, refused, streamed
 from hyperkube_lib.console.machine_user import user_of
 from hyperkube_lib.console.sessions import Session, Sessions
-from hyperkube_lib.console.upstream import Upstream
 from hyperkube_lib.serving.edge import Edge
 from hyperkube_lib.serving.exchange import Answer, HttpRequest, Response
 from hyperkube_lib.serving.limits import EdgeLimits
@@ -25,6 +24,7 @@ from hyperkube.client import kubeconfig
 from hyperkube.machinery.clock import Clock
 
 if TYPE_CHECKING:
+    from hyperkube_lib.console.upstream import Upstream
     from hyperkube_lib.serving.bridge import WsgiBridge
 
 ADDRESS = "127.0.0.1"
@@ -86,6 +86,8 @@ class Console:
     @property
     def upstream(self) -> Upstream:
         """The API server; its folder for keys is made when it is first used."""
+        from hyperkube_lib.console.upstream import Upstream
+
         with self._lock:
             if self._upstream is None:
                 self._folder = tempfile.TemporaryDirectory(prefix="hyperkube-console-")

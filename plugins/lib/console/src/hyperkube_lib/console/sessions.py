@@ -12,11 +12,13 @@ import secrets
 import threading
 from collections.abc import Callable
 from dataclasses import field
-
-from hyperkube_lib.console.upstream import Acting
+from typing import TYPE_CHECKING
 
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.dataclass import dataclass
+
+if TYPE_CHECKING:
+    from hyperkube_lib.console.upstream import Acting
 
 IDLE_SECONDS = 12 * 3600.0
 MOST_SESSIONS = 64

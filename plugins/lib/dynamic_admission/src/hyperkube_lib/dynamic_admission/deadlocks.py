@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from hyperkube_lib.dynamic_admission.namespaces import Namespaces
-from hyperkube_lib.dynamic_admission.needs import Backend, Need, pod_labels
 
 from hyperkube.client.client import Client
 from hyperkube.client.events import EventRecorder
@@ -23,6 +23,9 @@ from hyperkube.machinery.errors import ApiError, NotFound
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.objects import Object, labels_of, name_of
 from hyperkube.machinery.users import APISERVER_USER
+
+if TYPE_CHECKING:
+    from hyperkube_lib.dynamic_admission.needs import Backend, Need
 
 OPTION = "break-webhook-deadlocks"
 BROKEN = "deadlock-broken.webhook.hyperkube.dev/"
@@ -133,6 +136,8 @@ class Deadlocks:
 
     def _backend(self, declared: Object) -> Backend | None:
         """Return the backend of a webhook, None when it does not run as pods in this cluster."""
+        from hyperkube_lib.dynamic_admission.needs import Backend
+
         reference = (declared.get("clientConfig") or {}).get("service")
         if not reference:
             return None
@@ -176,6 +181,8 @@ class Deadlocks:
         return self._first_hindrance(cycle[0].backend, cycle[1 % len(cycle)])
 
     def _is_needed(self, cycle: Sequence[Closed], request: AdmissionRequest) -> bool:
+        from hyperkube_lib.dynamic_admission.needs import pod_labels
+
         labels = pod_labels(request)
         if labels is None:
             try:

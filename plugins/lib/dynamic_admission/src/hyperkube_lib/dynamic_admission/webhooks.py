@@ -22,14 +22,6 @@ from hyperkube_lib.dynamic_admission.matching import (
     selectors_match,
 )
 from hyperkube_lib.dynamic_admission.namespaces import Namespaces
-from hyperkube_lib.dynamic_admission.reviews import (
-    Answer,
-    InvalidAnswer,
-    chosen_version,
-    read_answer,
-    rejection,
-    review,
-)
 
 from hyperkube.client.client import Client
 from hyperkube.client.informer import Informer, InformerFactory
@@ -44,6 +36,7 @@ from hyperkube.machinery.objects import Object, name_of, resource_version_of
 
 if TYPE_CHECKING:
     from hyperkube_lib.dynamic_admission.evaluation import Conditions
+    from hyperkube_lib.dynamic_admission.reviews import Answer
     from hyperkube_lib.webhooks.caller import Caller
 
 _DEFAULT_TIMEOUT = 10
@@ -181,6 +174,7 @@ class Webhooks:
 
     def answer(self, webhook: Webhook, request: AdmissionRequest, *, mutating: bool) -> Answer:
         """Ask a webhook and only that: safe to call for one request on many threads."""
+        from hyperkube_lib.dynamic_admission.reviews import InvalidAnswer, chosen_version, read_answer, review
         from hyperkube_lib.webhooks.caller import Caller, CallFailed, NoAddress, Resolver
 
         declared = webhook.declared
@@ -228,6 +222,8 @@ class Webhooks:
         Raises:
             ApiError: it is a refusal.
         """
+        from hyperkube_lib.dynamic_admission.reviews import rejection
+
         request.annotations.update({f"{webhook.name}/{key}": value for key, value in answer.annotations.items()})
         request.warnings.extend(text for text in answer.warnings if text not in request.warnings)
         if not answer.allowed:

@@ -9,7 +9,6 @@ import json
 from typing import Any
 
 import orjson
-from hyperkube_lib.serving.json_syntax import syntax_error
 
 from hyperkube.machinery.field import LONGEST_PATH
 from hyperkube.machinery.schema.strict import Members, note
@@ -66,6 +65,8 @@ def loads_members(body: bytes) -> Any:
 
 def _read_slowly(body: bytes, *, pairs: bool, sound: bool = False) -> Any:
     """Read what orjson refuses, or has read (`sound`) without telling of duplicates."""
+    from hyperkube_lib.serving.json_syntax import syntax_error
+
     text = body.decode("utf-8", "replace")
     why = "" if sound else syntax_error(text)
     if why:

@@ -56,7 +56,7 @@ class EdgeLoop:
         self._date_until = -1.0
 
     def share(self) -> EdgeLoop:
-        """Let all that goes by this loop's clock use it (`shared_loop`); who closes the loop ends their edges before."""
+        """Let all that goes by this loop's clock use it (`shared_loop`); their edges end before the loop does."""
         _shared[id(self._clock)] = self
         return self
 
@@ -201,6 +201,6 @@ _shared: WeakValueDictionary[int, EdgeLoop] = WeakValueDictionary()
 
 
 def shared_loop(clock: Clock) -> EdgeLoop | None:
-    """Return the running loop that those who go by a clock share; None: an edge makes its own, which is 300 KiB more."""
+    """Return the running loop that those who go by a clock share; None: an edge makes its own, of 300 KiB."""
     loop = _shared.get(id(clock))
     return loop if loop is not None and loop.runs else None

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 from hyperkube_runtime.process.shim.files import PROBE
-from hyperkube_runtime.process.shim.program import receive
 
 from hyperkube.hookspecs.runtime import ContainerNotFound, RuntimeFailed
 
@@ -150,6 +149,8 @@ def send(line: socket.socket, message: dict[str, Any], descriptors: Sequence[int
 
 def receive_message(line: socket.socket, timeout: float | None) -> tuple[dict[str, Any], list[int]] | None:
     """Return the shim's next message and descriptors, None after `timeout` seconds; empty when it has ended."""
+    from hyperkube_runtime.process.shim.program import receive
+
     ready, _, _ = select.select([line], [], [], timeout)
     if not ready:
         return None

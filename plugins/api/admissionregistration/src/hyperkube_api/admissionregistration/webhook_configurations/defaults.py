@@ -5,7 +5,6 @@ Source: kubernetes pkg/apis/admissionregistration/v1/defaults.go.
 
 from __future__ import annotations
 
-from hyperkube_api.admissionregistration.matching import default_rules
 from hyperkube_api.meta.defaults import HTTPS_PORT, set_defaults
 
 from hyperkube.machinery.objects import Object
@@ -13,6 +12,8 @@ from hyperkube.machinery.objects import Object
 
 def default_webhooks(configuration: Object) -> None:
     """Fill in a mutating or validating webhook configuration."""
+    from hyperkube_api.admissionregistration.matching import default_rules
+
     mutating = configuration.get("kind") == "MutatingWebhookConfiguration"
     for webhook in configuration.get("webhooks") or ():
         set_defaults(

@@ -6,7 +6,6 @@ Source: kubernetes pkg/registry/admissionregistration.
 from __future__ import annotations
 
 from hyperkube_api.admissionregistration.webhook_configurations.defaults import default_webhooks
-from hyperkube_api.admissionregistration.webhook_configurations.validation import validate_webhooks
 
 from hyperkube.hookspecs.api import Call, Strategy
 from hyperkube.machinery.field import FieldError
@@ -27,6 +26,8 @@ class _WebhooksStrategy(Strategy):
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
         """Check each webhook."""
+        from hyperkube_api.admissionregistration.webhook_configurations.validation import validate_webhooks
+
         return validate_webhooks(obj)
 
 

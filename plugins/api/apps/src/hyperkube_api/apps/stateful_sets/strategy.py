@@ -8,11 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 from hyperkube_api.apps.stateful_sets.defaults import default_stateful_set
-from hyperkube_api.apps.stateful_sets.validation import (
-    validate_stateful_set,
-    validate_stateful_set_status,
-    validate_stateful_set_update,
-)
 from hyperkube_api.apps.workloads import WorkloadStrategy
 from hyperkube_api.core.persistent_volume_claims.warnings import claim_template_warnings
 from hyperkube_api.core.pod_specs.warnings import template_warnings
@@ -61,14 +56,20 @@ class StatefulSetStrategy(WorkloadStrategy):
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
         """Check policies, selector, template and claims."""
+        from hyperkube_api.apps.stateful_sets.validation import validate_stateful_set
+
         return validate_stateful_set(obj)
 
     def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check that only what may change did."""
+        from hyperkube_api.apps.stateful_sets.validation import validate_stateful_set_update
+
         return validate_stateful_set_update(obj, old)
 
     def validate_status_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check the counts."""
+        from hyperkube_api.apps.stateful_sets.validation import validate_stateful_set_status
+
         return validate_stateful_set_status(obj, old)
 
 

@@ -6,7 +6,6 @@ Source: kubernetes pkg/registry/batch/cronjob.
 from __future__ import annotations
 
 from hyperkube_api.batch.cron_jobs.defaults import default_cron_job
-from hyperkube_api.batch.cron_jobs.validation import validate_cron_job, validate_cron_job_name
 from hyperkube_api.batch.jobs.warnings import job_warnings
 from hyperkube_api.core.pod_specs.warnings.names import workload_name_warnings
 from hyperkube_api.meta.strategies import StatusStrategy, changed_generation
@@ -33,10 +32,14 @@ class CronJobStrategy(StatusStrategy):
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
         """Check the schedule and the job template."""
+        from hyperkube_api.batch.cron_jobs.validation import validate_cron_job, validate_cron_job_name
+
         return validate_cron_job(obj, None) + validate_cron_job_name(obj)
 
     def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check as on creation, apart from the name."""
+        from hyperkube_api.batch.cron_jobs.validation import validate_cron_job
+
         return validate_cron_job(obj, old)
 
     def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:

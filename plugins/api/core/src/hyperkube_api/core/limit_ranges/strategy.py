@@ -6,7 +6,6 @@ Source: kubernetes pkg/registry/core/limitrange/strategy.go.
 from __future__ import annotations
 
 from hyperkube_api.core.limit_ranges.defaults import default_limit_range
-from hyperkube_api.core.limit_ranges.validation import validate_limit_range
 
 from hyperkube.hookspecs.api import Call, Strategy
 from hyperkube.machinery.field import FieldError
@@ -25,4 +24,6 @@ class LimitRangeStrategy(Strategy):
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
         """Check the bounds against one another."""
+        from hyperkube_api.core.limit_ranges.validation import validate_limit_range
+
         return validate_limit_range(obj)

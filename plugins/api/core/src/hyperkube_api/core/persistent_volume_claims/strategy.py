@@ -6,11 +6,6 @@ Source: kubernetes pkg/registry/core/persistentvolumeclaim/strategy.go.
 from __future__ import annotations
 
 from hyperkube_api.core.persistent_volume_claims.defaults import default_persistent_volume_claim
-from hyperkube_api.core.persistent_volume_claims.validation import (
-    validate_claim,
-    validate_claim_status_update,
-    validate_claim_update,
-)
 from hyperkube_api.core.persistent_volume_claims.warnings import claim_object_warnings
 from hyperkube_api.meta.strategies import StatusStrategy
 
@@ -52,14 +47,20 @@ class PersistentVolumeClaimStrategy(StatusStrategy):
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
         """Check size, modes and source."""
+        from hyperkube_api.core.persistent_volume_claims.validation import validate_claim
+
         return validate_claim(obj)
 
     def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check that only what may change did."""
+        from hyperkube_api.core.persistent_volume_claims.validation import validate_claim_update
+
         return validate_claim_update(obj, old)
 
     def validate_status_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check the reported capacity."""
+        from hyperkube_api.core.persistent_volume_claims.validation import validate_claim_status_update
+
         return validate_claim_status_update(obj)
 
     def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:

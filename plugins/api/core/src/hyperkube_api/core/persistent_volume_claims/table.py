@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from hyperkube_api.core.persistent_volume_claims.validation import CLASS_ANNOTATION
 from hyperkube_api.meta import cells
 
 from hyperkube.machinery.objects import Object, annotations_of
@@ -29,6 +28,8 @@ def access_modes(modes: Sequence[str] | None) -> str:
 
 def storage_class(obj: Object) -> str:
     """Return the storage class of a volume or a claim; the annotation that preceded the field wins."""
+    from hyperkube_api.core.persistent_volume_claims.validation import CLASS_ANNOTATION
+
     annotated = annotations_of(obj).get(CLASS_ANNOTATION)
     return cells.spec_of(obj).get("storageClassName") or "" if annotated is None else annotated
 

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hyperkube_api.core.amount_warnings import fraction_warnings
-from hyperkube_api.core.persistent_volume_claims.validation import CLASS_ANNOTATION
-
 from hyperkube.machinery.field import ROOT, Path
 from hyperkube.machinery.objects import Object, annotations_of
 
 
 def class_annotation_warnings(obj: Object) -> list[str]:
     """Return the warning for a volume or a claim that names its storage class in an annotation."""
+    from hyperkube_api.core.persistent_volume_claims.validation import CLASS_ANNOTATION
+
     if CLASS_ANNOTATION not in annotations_of(obj):
         return []
     at = ROOT.child("metadata", "annotations").key(CLASS_ANNOTATION)
@@ -29,6 +28,8 @@ def claim_object_warnings(claim: Object) -> list[str]:
 
 def claim_warnings(spec: Object, path: str) -> list[str]:
     """Return the warnings for what a claim asks for."""
+    from hyperkube_api.core.amount_warnings import fraction_warnings
+
     resources, at = spec.get("resources") or {}, Path(path).child("resources")
     return [
         text

@@ -10,7 +10,6 @@ from typing import ClassVar
 
 from hyperkube_api.flowcontrol.conditions import dangling_condition, validate_conditions
 from hyperkube_api.flowcontrol.flow_schemas.defaults import default_flow_schema
-from hyperkube_api.flowcontrol.flow_schemas.validation import validate_flow_schema
 from hyperkube_api.meta.strategies import StatusStrategy
 
 from hyperkube.hookspecs.api import Call
@@ -45,6 +44,8 @@ class FlowSchemaStrategy(StatusStrategy):
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
         """Check precedence, level and rules."""
+        from hyperkube_api.flowcontrol.flow_schemas.validation import validate_flow_schema
+
         return validate_flow_schema(obj)
 
     def validate_status_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:

@@ -10,7 +10,6 @@ from typing import ClassVar
 
 from hyperkube_api.flowcontrol.conditions import validate_conditions
 from hyperkube_api.flowcontrol.priority_levels.defaults import default_priority_level
-from hyperkube_api.flowcontrol.priority_levels.validation import validate_priority_level
 from hyperkube_api.meta.strategies import StatusStrategy
 
 from hyperkube.hookspecs.api import Call
@@ -31,6 +30,8 @@ class PriorityLevelConfigurationStrategy(StatusStrategy):
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
         """Check type, shares and queues."""
+        from hyperkube_api.flowcontrol.priority_levels.validation import validate_priority_level
+
         return validate_priority_level(obj)
 
     def validate_status_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from hyperkube_api.core.ip_warnings import cidr_warnings
 from hyperkube_api.networking.network_policies.defaults import default_network_policy
-from hyperkube_api.networking.network_policies.validation import validate_network_policy
 
 from hyperkube.hookspecs.api import Call, Strategy
 from hyperkube.machinery.field import ROOT, FieldError, Path
@@ -26,10 +25,14 @@ class NetworkPolicyStrategy(Strategy):
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
         """Check selectors, peers and ports."""
+        from hyperkube_api.networking.network_policies.validation import validate_network_policy
+
         return validate_network_policy(obj)
 
     def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check as on creation; ranges that are stored stay allowed."""
+        from hyperkube_api.networking.network_policies.validation import validate_network_policy
+
         return validate_network_policy(obj, old)
 
     def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:

@@ -10,7 +10,6 @@ from urllib.parse import quote, urlencode
 
 from hyperkube_host.apiserver.connect.addresses import check_proxyable, is_proxyable
 from hyperkube_host.apiserver.connect.kubelets import address_of, dialler, port_of, relay_to
-from hyperkube_host.apiserver.connect.proxied import Prefix
 from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
 from hyperkube_host.apiserver.rest.services import Services
 from hyperkube_lib.serving.exchange import Answer, RelayUpgrade, Response
@@ -78,6 +77,8 @@ def proxy(services: Services, request: ApiRequest, target: Target) -> Answer:
 
 
 def _relay(services: Services, host: str, port: int, request: ApiRequest, *, tls: bool) -> RelayUpgrade:
+    from hyperkube_host.apiserver.connect.proxied import Prefix
+
     path = _path(request)
     prefix = _before(request)
     own = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

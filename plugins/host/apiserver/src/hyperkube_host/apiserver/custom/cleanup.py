@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 import threading
 
-from hyperkube_host.apiserver.custom.definition_status import condition_of, set_condition
 from hyperkube_host.apiserver.custom.definitions import storage_version
 
 from hyperkube.client.client import Client
@@ -80,6 +79,8 @@ class Cleanup:
             return False
 
     def _empty(self, crd: Object) -> bool:
+        from hyperkube_host.apiserver.custom.definition_status import condition_of
+
         established = condition_of(crd, "Established") == "True"
         if established and not self._all_gone(_resource(crd)):
             return False
@@ -99,6 +100,8 @@ class Cleanup:
 
     def _marked(self, crd: Object, state: tuple[str, str, str]) -> Object:
         """Return the definition with its condition as stored."""
+        from hyperkube_host.apiserver.custom.definition_status import set_condition
+
         crd = copy_object(crd)
         conditions = crd.setdefault("status", {}).setdefault("conditions", [])
         set_condition(conditions, "Terminating", state, self._clock.now())

@@ -9,9 +9,7 @@ import logging
 from collections.abc import Mapping, Sequence
 
 from hyperkube_host.apiserver.custom.cleanup import Cleanup
-from hyperkube_host.apiserver.custom.definition_status import condition_of, next_status
 from hyperkube_host.apiserver.custom.definitions import RulesOf, group_versions, names_of, no_rules
-from hyperkube_host.apiserver.custom.strategy import CustomStrategy
 from hyperkube_host.apiserver.follower import Follower
 from hyperkube_host.apiserver.resources.registry import Registry
 from hyperkube_lib.webhooks.caller import Caller, Resolver
@@ -86,6 +84,8 @@ class DefinitionController:
             self._logger.exception("definition %r could not be reconciled", name_of(crd))
 
     def _reconcile(self, crd: Object) -> None:
+        from hyperkube_host.apiserver.custom.definition_status import condition_of
+
         name = name_of(crd)
         self._known[name] = crd
         if is_being_deleted(crd):
@@ -112,6 +112,8 @@ class DefinitionController:
                 self._registry.remove(version.resources[0].resource)
 
     def _gone(self, name: str) -> None:
+        from hyperkube_host.apiserver.custom.definition_status import condition_of
+
         self._known.pop(name, None)
         self._specs.pop(name, None)
         for version in self._served.pop(name, []):
@@ -122,6 +124,9 @@ class DefinitionController:
 
     def _end(self, crd: Object) -> None:
         """Serve a definition that goes for as long as there are objects of it, but refuse new ones."""
+        from hyperkube_host.apiserver.custom.definition_status import condition_of
+        from hyperkube_host.apiserver.custom.strategy import CustomStrategy
+
         if condition_of(crd, "Established") == "True":
             self._serve(crd)
         if condition_of(crd, "Terminating") == "True":
@@ -132,6 +137,8 @@ class DefinitionController:
         self._cleanup.begin(crd)
 
     def _status(self, crd: Object) -> Object:
+        from hyperkube_host.apiserver.custom.definition_status import next_status
+
         group = crd["spec"]["group"]
         others = [one for one in self._known.values() if name_of(one) != name_of(crd) and one["spec"]["group"] == group]
         named = {**crd, "spec": {**crd["spec"], "names": names_of(crd)}}

@@ -6,21 +6,19 @@ Source: kubernetes apiextensions-apiserver ``pkg/apiserver/customresource_handle
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from hyperkube_host.apiserver.custom.columns import cells_of, columns_of
-from hyperkube_host.apiserver.custom.conversion import ByName, ByWebhook, Convert, FromStorage, ToStorage
-from hyperkube_host.apiserver.custom.json_path import first
 from hyperkube_host.apiserver.custom.scale import scale_handler
-from hyperkube_host.apiserver.custom.strategy import CustomStrategy
 from hyperkube_host.apiserver.resources.custom_codec import CustomCodec
 from hyperkube_host.apiserver.resources.registry import version_key
-from hyperkube_lib.structural_schema.validation import has_rules
 from hyperkube_lib.webhooks.caller import Caller
 
 from hyperkube.hookspecs.api import ApiGroupVersion, ObjectRules, ResourceSpec, Subresource
 from hyperkube.machinery.groups import GroupVersionKind, GroupVersionResource
 from hyperkube.machinery.objects import Object
+
+if TYPE_CHECKING:
+    from hyperkube_host.apiserver.custom.conversion import Convert
 
 VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
 _PART_VERBS = ("get", "patch", "update")
@@ -83,6 +81,8 @@ def schema_of(version: Object) -> Mapping[str, Any]:
 
 def conversion_of(crd: Object, caller: Caller | None) -> Convert:
     """Return how the versions of a definition are converted into each other."""
+    from hyperkube_host.apiserver.custom.conversion import ByName, ByWebhook
+
     conversion = crd["spec"].get("conversion") or {}
     if conversion.get("strategy") != "Webhook" or caller is None:
         return ByName()
@@ -100,6 +100,11 @@ def _codec(crd: Object, version: Object) -> CustomCodec:
 def _resource(
     crd: Object, version: Object, rules_of: RulesOf, codecs: Mapping[str, CustomCodec], convert: Convert
 ) -> ResourceSpec:
+    from hyperkube_host.apiserver.custom.columns import cells_of, columns_of
+    from hyperkube_host.apiserver.custom.conversion import FromStorage, ToStorage
+    from hyperkube_host.apiserver.custom.strategy import CustomStrategy
+    from hyperkube_lib.structural_schema.validation import has_rules
+
     spec, names = crd["spec"], names_of(crd)
     codec = codecs[version["name"]]
     kind = codec.kind
@@ -146,6 +151,8 @@ def _deprecation(crd: Object, kind: GroupVersionKind, version: Object) -> str:
 
 
 def _reader(path: str) -> Callable[[Object], str]:
+    from hyperkube_host.apiserver.custom.json_path import first
+
     def read(obj: Object) -> str:
         value = first(obj, path)
         if value is None:

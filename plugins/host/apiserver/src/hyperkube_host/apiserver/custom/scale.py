@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from hyperkube_host.apiserver.custom.json_path import first, put
 from hyperkube_host.apiserver.rest.scale import UNSET
 
 from hyperkube.hookspecs.api import Call, SubresourceHandler
@@ -21,6 +20,8 @@ _SHOWN = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 
 def scale_handler(kind: GroupKind, paths: Object) -> SubresourceHandler:
     """Return the handler of a definition's scale subresource."""
+    from hyperkube_host.apiserver.custom.json_path import first, put
+
     spec_path = str(paths.get("specReplicasPath", ""))
 
     def shown(obj: Object) -> Object:

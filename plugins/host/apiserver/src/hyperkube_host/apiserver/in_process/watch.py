@@ -106,7 +106,7 @@ class InProcessWatch:
     def _parsed(self, event: CacheEvent) -> WatchEvent:
         served = self._watching.served
         if event.object is None:
-            mark = bookmark_object(served, event.revision, initial_end=event.initial_end)
+            mark = bookmark_object(served, event.revision, initial_end=event.initial_end, zero_values=False)
             return WatchEvent("BOOKMARK", mark)
         try:
             return WatchEvent(event.kind, served.parsed(event.object))  # type: ignore[arg-type]  # the cache's words

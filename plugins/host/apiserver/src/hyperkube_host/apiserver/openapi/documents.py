@@ -9,20 +9,21 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 from hyperkube_host.apiserver.openapi import custom
-from hyperkube_host.apiserver.openapi.definitions import Definitions
 from hyperkube_host.apiserver.openapi.described import NoDescriptions, Remembered, describe, describe_custom
-from hyperkube_host.apiserver.openapi.operations import Operations, camel_group, resource_list, tag
-from hyperkube_host.apiserver.openapi.v2 import Part, assembled, part_of
 
 from hyperkube.hookspecs.api import ResourceSpec
 from hyperkube.hookspecs.descriptions import Descriptions
 from hyperkube.machinery.groups import GroupVersionKind
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.schema import resolve
+
+if TYPE_CHECKING:
+    from hyperkube_host.apiserver.openapi.definitions import Definitions
+    from hyperkube_host.apiserver.openapi.v2 import Part
 
 _SECURITY = {
     "BearerToken": {
@@ -122,6 +123,8 @@ class OpenApi:
 
     def v2(self) -> Document:
         """Return the document of version 2."""
+        from hyperkube_host.apiserver.openapi.v2 import assembled
+
         with self._lock:
             if self._v2 is None:
                 versions = [path for path in sorted(self._paths()) if self._key(path) in self._by_version()]
@@ -131,6 +134,8 @@ class OpenApi:
 
     def _parts(self, versions: Sequence[str]) -> list[Part]:
         """Return the parts of group versions; only those that have changed are made anew."""
+        from hyperkube_host.apiserver.openapi.v2 import part_of
+
         digests = {path: self._digest(path) for path in versions}
         known = {path: part for path, part in self._v2_parts.items() if digests.get(path) == part[0]}
         descriptions = Remembered(self._descriptions())
@@ -181,6 +186,9 @@ class OpenApi:
         }
 
     def _group_version(self, path: str, group: str, version: str) -> Object:
+        from hyperkube_host.apiserver.openapi.definitions import Definitions
+        from hyperkube_host.apiserver.openapi.operations import Operations, resource_list
+
         specs = self._by_version()[group, version]
         definitions = Definitions(group, version)
         is_custom = all(not isinstance(spec.schema, str) for spec in specs)
@@ -210,6 +218,9 @@ class OpenApi:
 
     def _fixed(self, path: str) -> Object:
         """Return the small document of a path that serves discovery or the like."""
+        from hyperkube_host.apiserver.openapi.definitions import Definitions
+        from hyperkube_host.apiserver.openapi.operations import camel_group, tag
+
         definitions = Definitions("", "v1")
         if path in _FIXED:
             url, name, answer = _FIXED[path]

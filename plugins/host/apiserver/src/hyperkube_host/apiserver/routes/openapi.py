@@ -5,15 +5,13 @@ Source: kube-openapi ``pkg/handler``, ``pkg/handler3``.
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 from collections.abc import Callable, Collection
 from functools import partial
 
 import orjson
 from hyperkube_host.apiserver.aggregation.descriptions import RemoteOpenApi
-from hyperkube_host.apiserver.openapi import Document, OpenApi, gnostic_v3
-from hyperkube_host.apiserver.openapi.gnostic import ASKED_AS, MEDIA_TYPE
+from hyperkube_host.apiserver.openapi import Document, OpenApi
 from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.resources.registry import Registry
 from hyperkube_host.apiserver.serializer import negotiation
@@ -85,6 +83,8 @@ class OpenApiPages:
         return known[1]
 
     def _v2(self, request: ApiRequest) -> Response:
+        from hyperkube_host.apiserver.openapi.gnostic import ASKED_AS, MEDIA_TYPE
+
         document = self._of_version_2()
         etag = f'"{document.digest}"'
         if request.headers.get("if-none-match") == etag:
@@ -96,6 +96,8 @@ class OpenApiPages:
         return _answer(body, media_type, etag)
 
     def _v2_binary(self, document: Document) -> bytes:
+        import gzip
+
         known, body = self._binary
         if known != document.digest:
             from hyperkube_host.apiserver.openapi.gnostic import encode_document
@@ -105,6 +107,8 @@ class OpenApiPages:
         return gzip.decompress(body)
 
     def _v3(self, request: ApiRequest, path: str) -> Response:
+        from hyperkube_host.apiserver.openapi import gnostic_v3
+
         document = self._documents.document(path)
         if document is None and self._remote is not None:
             document = self._remote.documents().get(path)
@@ -127,6 +131,10 @@ class OpenApiPages:
         return answer
 
     def _v3_binary(self, document: Document) -> bytes:
+        import gzip
+
+        from hyperkube_host.apiserver.openapi import gnostic_v3
+
         known, body = self._binary_v3
         if known != document.digest:
             body = gzip.compress(gnostic_v3.encode_document(orjson.loads(document.body)), 1)

@@ -47,12 +47,19 @@ class FrameWriter(Protocol):
         """Return the frame of an ERROR event."""
 
 
-def bookmark_object(served: ServedResource, revision: int, *, initial_end: bool) -> Object:
-    """Return the object of a bookmark: empty but for its version."""
+def bookmark_object(served: ServedResource, revision: int, *, initial_end: bool, zero_values: bool = True) -> Object:
+    """Return the object of a bookmark: empty but for its version.
+
+    Args:
+        served: the resource.
+        revision: what has been told so far.
+        initial_end: whether it ends the list that a watch began with.
+        zero_values: whether to have the empty members that Go writes, for which the schema is loaded.
+    """
     meta: Object = {"resourceVersion": str(revision)}
     if initial_end:
         meta["annotations"] = _INITIAL_END
-    return {"kind": served.kind.kind, "apiVersion": served.kind.api_version, **served.empty, "metadata": meta}
+    return {"kind": served.kind.kind, "apiVersion": served.kind.api_version, **(served.empty if zero_values else {}), "metadata": meta}
 
 
 class JsonFrames:

@@ -13,7 +13,6 @@ from hyperkube_host.kubelet.allocation.state import AllocationState
 from hyperkube_host.kubelet.events import KubeletEventRecorder
 from hyperkube_host.kubelet.lifecycle.predicate import PodAdmission
 from hyperkube_host.kubelet.pod.pod_entry import PodEntry, PodState
-from hyperkube_host.kubelet.preemption.preemption import DISRUPTION, PREEMPTED, requested, victims
 from hyperkube_host.kubelet.qos.policy import is_critical
 from hyperkube_host.kubelet.types.allocation import Allocation, with_allocation
 from hyperkube_host.kubelet.types.pod_status import Failure
@@ -111,6 +110,8 @@ class Admission:
 
     def _make_room(self, entry: PodEntry) -> bool:
         """Stop pods of less importance; tell whether there is something to wait for."""
+        from hyperkube_host.kubelet.preemption.preemption import DISRUPTION, PREEMPTED, requested, victims
+
         others = [other for other in self._entries() if other.is_active and other is not entry]
         leaving = [other for other in others if other.must_terminate]
         staying = [other for other in others if not other.must_terminate]

@@ -7,11 +7,11 @@ Sources: kubernetes ``pkg/kubelet/allocation/allocation_manager.go`` (handlePodR
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from hyperkube_host.kubelet.allocation.state import AllocationState
 from hyperkube_host.kubelet.container.pod_status import PodStatus
 from hyperkube_host.kubelet.events import KubeletEventRecorder
-from hyperkube_host.kubelet.kuberuntime.pod_actions import ContainerToKill
 from hyperkube_host.kubelet.kuberuntime.resize_containers import ContainerResizer
 from hyperkube_host.kubelet.pod.pod_entry import PodEntry
 from hyperkube_host.kubelet.types.allocation import is_resized, with_allocation
@@ -29,6 +29,9 @@ from hyperkube.hookspecs.runtime import ContainerStatus, RuntimeFailed, SandboxS
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.objects import Object, metadata, uid_of
 from hyperkube.machinery.times import format_time
+
+if TYPE_CHECKING:
+    from hyperkube_host.kubelet.kuberuntime.pod_actions import ContainerToKill
 
 RESOURCES = ("memory", "cpu")
 
@@ -111,6 +114,8 @@ class AllocationManager:
 
     def restarts(self, pod: Object, pod_status: PodStatus) -> list[ContainerToKill]:
         """Return the containers that get their new resources by a restart."""
+        from hyperkube_host.kubelet.kuberuntime.pod_actions import ContainerToKill
+
         return [
             ContainerToKill(status, f"Container {container['name']} resize requires restart")
             for container, status, _, restart in self._changes(pod, pod_status)

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import orjson
-from hyperkube_host.kubelet.config.manifest_shape import read_manifest
 from hyperkube_host.kubelet.config.pod_sink import PodSink
 from hyperkube_host.kubelet.types.pod_update import HASH_ANNOTATION, SEEN_ANNOTATION, SOURCE_ANNOTATION
 
@@ -155,6 +154,8 @@ def static_pod(manifest: Object, kind: str, node_name: str, place: str, now: str
     Raises:
         ValueError: it is no pod.
     """
+    from hyperkube_host.kubelet.config.manifest_shape import read_manifest
+
     meta, spec = read_manifest(manifest)
     digest = hashlib.md5(usedforsecurity=False)
     for part in (orjson.dumps(manifest, option=orjson.OPT_SORT_KEYS), node_name.encode(), place.encode()):

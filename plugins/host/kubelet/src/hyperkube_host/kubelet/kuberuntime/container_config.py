@@ -12,11 +12,6 @@ from typing import Any
 
 from hyperkube_host.kubelet.container.expansion import expand
 from hyperkube_host.kubelet.kuberuntime.linux_resources import ResourceSettings, container_linux_resources
-from hyperkube_host.kubelet.kuberuntime.security_context import (
-    container_security_context,
-    namespace_options,
-    verify_run_as_non_root,
-)
 from hyperkube_host.kubelet.types.labels import container_annotations, container_labels
 
 from hyperkube.hookspecs.runtime import Config, Image
@@ -76,6 +71,8 @@ def container_config(pod: Object, container: Object, inputs: ContainerInputs, se
     Raises:
         ConfigFailed: it must not run as root and would, or names a profile that cannot be.
     """
+    from hyperkube_host.kubelet.kuberuntime.security_context import verify_run_as_non_root
+
     verify_run_as_non_root(pod, container, inputs.image)
     metadata: dict[str, Any] = {"name": container["name"]}
     if inputs.attempt:
@@ -108,6 +105,8 @@ def container_config(pod: Object, container: Object, inputs: ContainerInputs, se
 
 
 def _linux(pod: Object, container: Object, inputs: ContainerInputs, settings: ContainerSettings) -> Config:
+    from hyperkube_host.kubelet.kuberuntime.security_context import container_security_context, namespace_options
+
     security = container_security_context(
         pod,
         container,

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from hyperkube_host.kubelet.kuberuntime.environment import ConfigFailed
-
 from hyperkube.machinery.objects import Object, name_of, namespace_of
 
 LABEL_MAX, KERNEL_MAX = 63, 64
@@ -32,6 +30,8 @@ def kernel_hostname(pod: Object, cluster_domain: str) -> str:
     Raises:
         ConfigFailed: the full name is longer than the kernel takes.
     """
+    from hyperkube_host.kubelet.kuberuntime.environment import ConfigFailed
+
     hostname, domain = pod_hostname_and_domain(pod, cluster_domain)
     if not pod["spec"].get("setHostnameAsFQDN") or not domain:
         return hostname

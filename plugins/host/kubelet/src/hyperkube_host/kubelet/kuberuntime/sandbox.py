@@ -10,7 +10,6 @@ from pathlib import Path
 
 from hyperkube_host.kubelet.container.pod_status import get_pod_status
 from hyperkube_host.kubelet.events import KubeletEventRecorder
-from hyperkube_host.kubelet.kuberuntime.environment import ConfigFailed
 from hyperkube_host.kubelet.kuberuntime.sandbox_config import SandboxSettings, sandbox_config
 from hyperkube_host.kubelet.network.dns import PodDns, lacks_cluster_dns
 from hyperkube_host.kubelet.types.pod_update import describe
@@ -64,6 +63,8 @@ class SandboxManager:
             RuntimeFailed: the runtime could not.
             NetworkFailed: there is no address for it.
         """
+        from hyperkube_host.kubelet.kuberuntime.environment import ConfigFailed
+
         host_network = bool(pod["spec"].get("hostNetwork"))
         try:
             config, dns = sandbox_config(pod, attempt, self._settings)

@@ -11,12 +11,6 @@ from typing import Any
 
 from hyperkube_host.kubelet.kuberuntime.linux_resources import ResourceSettings, sandbox_resources
 from hyperkube_host.kubelet.kuberuntime.pod_hostname import kernel_hostname
-from hyperkube_host.kubelet.kuberuntime.security_context import (
-    has_privileged_container,
-    namespace_options,
-    selinux_option,
-    supplemental_groups,
-)
 from hyperkube_host.kubelet.network.dns import DnsSettings, PodDns, pod_dns
 from hyperkube_host.kubelet.sysctl import sysctl_name
 from hyperkube_host.kubelet.types.labels import pod_labels
@@ -83,6 +77,13 @@ def _port_mapping(port: Object) -> Config:
 
 
 def _linux(pod: Object, settings: SandboxSettings) -> Config:
+    from hyperkube_host.kubelet.kuberuntime.security_context import (
+        has_privileged_container,
+        namespace_options,
+        selinux_option,
+        supplemental_groups,
+    )
+
     context = pod["spec"].get("securityContext") or {}
     security: dict[str, Any] = {
         "namespace_options": namespace_options(pod, None, "", settings.user_namespace(pod)),

@@ -14,15 +14,6 @@ from hyperkube_host.kubelet.directories import KubeletDirectories
 from hyperkube_host.kubelet.events import KubeletEventRecorder
 from hyperkube_host.kubelet.images.image_manager import ImageManager, ImageUnavailable
 from hyperkube_host.kubelet.kuberuntime.container_config import ContainerInputs, ContainerSettings, container_config
-from hyperkube_host.kubelet.kuberuntime.environment import ConfigFailed, Environment
-from hyperkube_host.kubelet.kuberuntime.mounts import (
-    VolumeSources,
-    check_path,
-    devices_of,
-    make_mount,
-    mounts_of,
-    read_only_volumes,
-)
 from hyperkube_host.kubelet.kuberuntime.pod_hostname import hosts_file
 from hyperkube_host.kubelet.kuberuntime.service_hosts import ServiceHosts
 from hyperkube_host.kubelet.lifecycle.handlers import HandlerRunner
@@ -141,6 +132,8 @@ class ContainerStarter:
     def _create(
         self, pod: Object, container: Object, place: PodPlace, attempt: int, image: Image, sandbox_config: Config
     ) -> str:
+        from hyperkube_host.kubelet.kuberuntime.environment import ConfigFailed
+
         try:
             config = self._config(pod, container, place, attempt, image)
         except ConfigFailed as error:
@@ -197,6 +190,9 @@ class ContainerStarter:
             ConfigFailed: it refers to an object or key that does not exist.
             StartFailed: the image of a volume that it mounts is not on the node.
         """
+        from hyperkube_host.kubelet.kuberuntime.environment import ConfigFailed
+        from hyperkube_host.kubelet.kuberuntime.mounts import VolumeSources, devices_of, mounts_of, read_only_volumes
+
         manager, sandbox, paths = self._settings.container_manager, place.sandbox, place.paths
         try:
             given = manager.run_options(pod, container)
@@ -234,6 +230,8 @@ class ContainerStarter:
         Raises:
             ConfigFailed: there is no such container.
         """
+        from hyperkube_host.kubelet.kuberuntime.environment import ConfigFailed
+
         name = container.get("targetContainerName")
         if not name:
             return ""
@@ -250,6 +248,8 @@ class ContainerStarter:
     def _environment(
         self, pod: Object, container: Object, sandbox: SandboxStatus, paths: dict[str, str]
     ) -> dict[str, str]:
+        from hyperkube_host.kubelet.kuberuntime.environment import Environment
+
         hosts, ips = self._settings.node_ips, self._pod_ips(pod, sandbox)
         known = {"status.podIP": ips[0], "status.podIPs": ",".join(ips)} if ips else {}
         if hosts:
@@ -270,6 +270,8 @@ class ContainerStarter:
 
     def _kubelet_mounts(self, pod: Object, container: Object, sandbox: SandboxStatus, attempt: int) -> list[Config]:
         """Return the mounts that the kubelet adds: termination message, hosts file and resolver file."""
+        from hyperkube_host.kubelet.kuberuntime.mounts import check_path, make_mount
+
         file = self._directories.termination_message(uid_of(pod), container["name"], attempt)
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(b"")  # of an earlier container with this number, if the runtime has forgotten it

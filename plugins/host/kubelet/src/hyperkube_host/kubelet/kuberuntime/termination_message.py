@@ -9,7 +9,6 @@ from pathlib import Path
 
 from hyperkube_host.kubelet.container.pod_status import PodStatus
 from hyperkube_host.kubelet.directories import KubeletDirectories
-from hyperkube_host.kubelet.logs.log_reader import last_text
 from hyperkube_host.kubelet.pod.pod_entry import PodEntry
 from hyperkube_host.kubelet.types.labels import TERMINATION_MESSAGE_POLICY
 from hyperkube_host.kubelet.types.pod_status import reported_container_statuses
@@ -36,6 +35,8 @@ class TerminationMessages:
         return entry.messages
 
     def _message(self, uid: str, status: ContainerStatus) -> str:
+        from hyperkube_host.kubelet.logs.log_reader import last_text
+
         path = self._directories.termination_message(uid, status.name, status.attempt)
         try:
             with path.open("rb") as source:

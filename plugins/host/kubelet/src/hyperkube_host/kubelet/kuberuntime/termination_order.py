@@ -8,8 +8,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable
 
-from hyperkube_host.kubelet.kuberuntime.pod_actions import stop_order
-
 from hyperkube.hookspecs.runtime import ContainerStatus
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.objects import Object
@@ -19,6 +17,8 @@ class TerminationOrder:
     """Lets each container that is being stopped wait until those before it have ended."""
 
     def __init__(self, pod: Object, running: Iterable[ContainerStatus], clock: Clock) -> None:
+        from hyperkube_host.kubelet.kuberuntime.pod_actions import stop_order
+
         self._clock = clock
         self._steps = stop_order(pod, running)
         self._ended = {status.id: threading.Event() for step in self._steps for status in step}

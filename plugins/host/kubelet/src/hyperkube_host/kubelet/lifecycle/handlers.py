@@ -8,7 +8,6 @@ from __future__ import annotations
 import threading
 
 from hyperkube_host.kubelet.probe.exec_probe import run_command
-from hyperkube_host.kubelet.probe.http_probe import RequestFailed, request_http
 
 from hyperkube.hookspecs.runtime import Runtime, RuntimeFailed
 from hyperkube.machinery.clock import Clock
@@ -39,6 +38,8 @@ class HandlerRunner:
     def _run(
         self, pod: Object, container: Object, container_id: str, hook: Object, address: str, limit: float | None
     ) -> str:
+        from hyperkube_host.kubelet.probe.http_probe import RequestFailed, request_http
+
         where = f'Container "{container["name"]}" in Pod "{name_of(pod)}_{namespace_of(pod)}"'
         if "exec" in hook:
             command = hook["exec"].get("command") or []

@@ -8,7 +8,6 @@ Source: kubernetes ``pkg/kubelet/logs/container_log_manager.go``.
 
 from __future__ import annotations
 
-import gzip
 import logging
 import shutil
 from collections.abc import Iterable
@@ -107,6 +106,8 @@ def tidy(path: Path, max_files: int) -> None:
 
 def _pack(file: Path) -> None:
     """Pack a file; the packed one appears whole, with the rights of the other."""
+    import gzip
+
     temporary = file.with_name(file.name + TEMPORARY)
     with file.open("rb") as source, gzip.open(temporary, "wb") as target:
         shutil.copyfileobj(source, target)

@@ -6,14 +6,10 @@ Source: kubernetes ``pkg/kubelet/kuberuntime/kuberuntime_manager.go`` (SyncPod, 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from hyperkube_host.kubelet.cm.interface import ContainerManagerFailed
 from hyperkube_host.kubelet.container.pod_status import PodStatus, get_pod_status
-from hyperkube_host.kubelet.kuberuntime.pod_actions import (
-    ContainerToKill,
-    PodActions,
-    compute_reset,
-)
 from hyperkube_host.kubelet.kuberuntime.start_container import PodPlace, StartFailed
 from hyperkube_host.kubelet.kuberuntime.unhonoured import record_unhonoured
 from hyperkube_host.kubelet.pod.pod_entry import PodEntry
@@ -31,6 +27,9 @@ from hyperkube.hookspecs.runtime import ContainerState, ContainerStatus, Runtime
 from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.durations import format_duration
 from hyperkube.machinery.objects import Object, uid_of
+
+if TYPE_CHECKING:
+    from hyperkube_host.kubelet.kuberuntime.pod_actions import ContainerToKill, PodActions
 
 MOUNT_RETRY_INITIAL_SECONDS, MOUNT_RETRY_MAX_SECONDS = 0.5, 122.0
 
@@ -132,6 +131,8 @@ class PodSync:
 
     def reset(self, entry: PodEntry, pod_status: PodStatus) -> SyncResult:
         """Remove all containers of a pod, at once and without its grace period, so that they start anew."""
+        from hyperkube_host.kubelet.kuberuntime.pod_actions import compute_reset
+
         services, result = self._services, SyncResult()
         for reset in compute_reset(entry.pod, pod_status):
             status = reset.status

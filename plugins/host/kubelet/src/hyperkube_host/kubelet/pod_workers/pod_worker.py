@@ -17,12 +17,10 @@ from datetime import timedelta
 from functools import partial
 
 from hyperkube_host.kubelet.container.pod_status import PodStatus, get_pod_status
-from hyperkube_host.kubelet.kuberuntime.pod_actions import compute_pod_actions
 from hyperkube_host.kubelet.pod.pod_entry import PodEntry, PodState
 from hyperkube_host.kubelet.pod_workers.pod_sync import PodSync, SyncResult
 from hyperkube_host.kubelet.pod_workers.status_reporter import StatusReporter
 from hyperkube_host.kubelet.pod_workers.worker_services import WorkerServices
-from hyperkube_host.kubelet.status.api_pod_status import rejected_status
 from hyperkube_host.kubelet.types.pod_status import Failure
 from hyperkube_host.kubelet.types.pod_update import describe
 from hyperkube_host.kubelet.volumemanager.volume_manager import VolumeManager
@@ -103,6 +101,8 @@ class PodWorker:
         return True
 
     def _admit(self, entry: PodEntry, pod_status: PodStatus) -> bool:
+        from hyperkube_host.kubelet.status.api_pod_status import rejected_status
+
         # A pod that has containers was admitted by an earlier kubelet: rejecting it now would kill it.
         admission = self._services.admission.admit(entry, is_running=bool(pod_status.containers))
         if admission.waits:
@@ -172,6 +172,8 @@ class PodWorker:
         return bool(problem)
 
     def _run(self, entry: PodEntry, pod_status: PodStatus, *, restarts_all: bool) -> SyncResult:
+        from hyperkube_host.kubelet.kuberuntime.pod_actions import compute_pod_actions
+
         probes = self._services.probes
         if restarts_all:
             return self._sync.reset(entry, pod_status)

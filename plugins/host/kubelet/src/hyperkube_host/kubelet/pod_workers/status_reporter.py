@@ -14,8 +14,6 @@ from hyperkube_host.kubelet.container.pod_status import PodStatus
 from hyperkube_host.kubelet.pod.pod_entry import PodEntry, PodState
 from hyperkube_host.kubelet.pod_workers.pod_sync import address_of
 from hyperkube_host.kubelet.pod_workers.worker_services import WorkerServices
-from hyperkube_host.kubelet.status.api_pod_status import api_pod_status, phase_of
-from hyperkube_host.kubelet.status.status_input import StatusInput
 from hyperkube_host.kubelet.types.pod_spec import all_containers_of, containers_of, could_restart_all, restarts_all
 from hyperkube_host.kubelet.types.pod_status import ALL_CONTAINERS_RESTARTING, READY_TO_START
 from hyperkube_host.kubelet.types.pod_update import describe, is_static
@@ -53,6 +51,9 @@ class StatusReporter:
 
     def compute(self, entry: PodEntry, pod_status: PodStatus, *, is_terminal: bool = False) -> Report:
         """Return the status of a pod; probes of containers that were found running begin."""
+        from hyperkube_host.kubelet.status.api_pod_status import api_pod_status, phase_of
+        from hyperkube_host.kubelet.status.status_input import StatusInput
+
         services = self._services
         pod = services.allocations.allocated(entry.pod)
         if pod_status.sandbox is not None and entry.state not in {PodState.TERMINATING, PodState.TERMINATED}:

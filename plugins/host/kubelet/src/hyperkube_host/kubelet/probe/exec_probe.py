@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hyperkube_host.kubelet.probe.result import ProbeOutcome, ProbeResult
-from hyperkube_lib.serving.process_output import output_of
 
 from hyperkube.hookspecs.runtime import ExecsSync, Runtime, RuntimeFailed
 from hyperkube.machinery.clock import Clock
@@ -39,6 +38,8 @@ def run_command(
     Raises:
         RuntimeFailed: it could not be started.
     """
+    from hyperkube_lib.serving.process_output import output_of
+
     if isinstance(runtime, ExecsSync):
         try:
             done = runtime.exec_sync(container_id, command, timeout or 0)

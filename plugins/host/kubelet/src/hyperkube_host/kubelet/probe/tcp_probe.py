@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import socket
 
-from hyperkube_host.kubelet.probe.dial_errors import dial_error_text
-from hyperkube_host.kubelet.probe.ports import port_number
 from hyperkube_host.kubelet.probe.result import ProbeOutcome, ProbeResult
 
 from hyperkube.machinery.objects import Object
@@ -13,6 +11,9 @@ from hyperkube.machinery.objects import Object
 
 def probe_tcp(action: Object, container: Object, address: str, timeout: float) -> ProbeOutcome:
     """Connect to the port of a ``tcpSocket`` action."""
+    from hyperkube_host.kubelet.probe.dial_errors import dial_error_text
+    from hyperkube_host.kubelet.probe.ports import port_number
+
     try:
         port = port_number(action["port"], container)
     except ValueError as error:

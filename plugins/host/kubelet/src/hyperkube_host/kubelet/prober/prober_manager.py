@@ -16,7 +16,6 @@ from hyperkube_host.kubelet.container.expansion import expand
 from hyperkube_host.kubelet.container.pod_status import PodStatus
 from hyperkube_host.kubelet.events import KubeletEventRecorder
 from hyperkube_host.kubelet.probe.exec_probe import probe_exec
-from hyperkube_host.kubelet.probe.http_probe import probe_http
 from hyperkube_host.kubelet.probe.result import ProbeOutcome, ProbeResult
 from hyperkube_host.kubelet.probe.tcp_probe import probe_tcp
 from hyperkube_host.kubelet.prober.probe_type import ProbeType
@@ -189,6 +188,8 @@ class ProbeManager:
                 self._pool.queue.add_after(key, worker.period_seconds)
 
     def _check(self, worker: ProbeWorker) -> ProbeOutcome:
+        from hyperkube_host.kubelet.probe.http_probe import probe_http
+
         spec, container, timeout = worker.spec, worker.container, worker.timeout_seconds
         if "exec" in spec:
             known = {entry["name"]: entry.get("value", "") for entry in container.get("env") or []}

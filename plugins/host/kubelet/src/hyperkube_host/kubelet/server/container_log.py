@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-
-from hyperkube_host.kubelet.logs.log_reader import LogReader
+from typing import TYPE_CHECKING
 
 from hyperkube.machinery.clock import Clock, Timer
+
+if TYPE_CHECKING:
+    from hyperkube_host.kubelet.logs.log_reader import LogReader
 
 LOOK_SECONDS = 0.2
 _BLOCKS = 16

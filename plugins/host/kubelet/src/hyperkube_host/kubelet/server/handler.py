@@ -9,10 +9,10 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import orjson
 from hyperkube_host.kubelet.container.pod_status import get_pod_status
-from hyperkube_host.kubelet.logs.log_reader import LogOptions, LogReader, parse_since, since_seconds
 from hyperkube_host.kubelet.probe.exec_probe import run_command
 from hyperkube_host.kubelet.server.auth import KubeletAuth
 from hyperkube_host.kubelet.server.configz import configuration
@@ -23,7 +23,6 @@ from hyperkube_host.kubelet.server.server_context import ServerContext
 from hyperkube_host.kubelet.server.stream_urls import relay_to_url
 from hyperkube_host.kubelet.types.pod_spec import all_containers_of
 from hyperkube_host.kubelet.types.pod_status import reported_container_statuses
-from hyperkube_lib.serving.container_streams import serve_ports, serve_process
 from hyperkube_lib.serving.exchange import (
     Answer,
     ExecUpgrade,
@@ -46,6 +45,9 @@ from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import ApiError, BadRequest, InternalError, MethodNotAllowed, NotFound
 from hyperkube.machinery.intstr import parse_int
 from hyperkube.machinery.objects import Object, name_of, namespace_of, uid_of
+
+if TYPE_CHECKING:
+    from hyperkube_host.kubelet.logs.log_reader import LogOptions
 
 PATHS = ("/configz", "/healthz", "/metrics", "/pods", "/runningpods", "/stats")
 """What ``/statusz`` lists."""
@@ -129,6 +131,8 @@ class KubeletHandler:
 
     def _debugging(self, head: str, parts: Sequence[str], query: Query) -> Answer:
         """Answer a route about one pod, whose path begins with `head`."""
+        from hyperkube_lib.serving.container_streams import serve_ports
+
         if head == "containerLogs" and len(parts) == 4:
             return self._container_logs(parts[1], parts[2], parts[3], query)
         if head in {"exec", "attach", "run"} and len(parts) in {4, 5}:
@@ -197,6 +201,8 @@ class KubeletHandler:
     # logs
 
     def _container_logs(self, namespace: str, pod_name: str, name: str, query: Query) -> Answer:
+        from hyperkube_host.kubelet.logs.log_reader import LogReader
+
         pod = self._pod(namespace, pod_name)
         self._container(pod, name)
         found = self._statuses(pod, name)
@@ -240,6 +246,8 @@ class KubeletHandler:
     # streams
 
     def _process(self, what: str, namespace: str, pod_name: str, name: str, query: Query) -> Answer:
+        from hyperkube_lib.serving.container_streams import serve_process
+
         status = self._running(self._pod(namespace, pod_name), name)
         stdin, tty = _flag(query, "input", "stdin"), _flag(query, "tty")
         command = list(query.get("command", ()))
@@ -278,6 +286,8 @@ def log_options(query: Query, now: datetime) -> LogOptions:
     Raises:
         BadRequest: a value that cannot be.
     """
+    from hyperkube_host.kubelet.logs.log_reader import LogOptions, parse_since, since_seconds
+
     try:
         tail, limit = _first(query, "tailLines", "tail"), _first(query, "limitBytes")
         seconds, time = _first(query, "sinceSeconds"), _first(query, "sinceTime")

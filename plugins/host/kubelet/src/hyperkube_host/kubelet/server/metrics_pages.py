@@ -3,13 +3,6 @@
 from __future__ import annotations
 
 from hyperkube_host.kubelet.metrics.cadvisor_metrics import cadvisor_metrics
-from hyperkube_host.kubelet.metrics.kubelet_metrics import (
-    container_manager_metrics,
-    kubelet_metrics,
-    pod_certificate_metrics,
-    shutdown_metrics,
-    volume_metrics,
-)
 from hyperkube_host.kubelet.metrics.probe_metrics import probe_metrics
 from hyperkube_host.kubelet.metrics.resource_metrics import failed_scrape, resource_metrics
 from hyperkube_host.kubelet.server.server_context import ServerContext
@@ -45,6 +38,14 @@ class MetricsPages:
         return self._own()
 
     def _own(self) -> str:
+        from hyperkube_host.kubelet.metrics.kubelet_metrics import (
+            container_manager_metrics,
+            kubelet_metrics,
+            pod_certificate_metrics,
+            shutdown_metrics,
+            volume_metrics,
+        )
+
         context = self._context
         entries = context.pods.entries()
         pods = [entry.pod for entry in entries]

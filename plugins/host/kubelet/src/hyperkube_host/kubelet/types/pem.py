@@ -6,13 +6,13 @@ from base64 import b64decode, b64encode
 from binascii import Error as BadBase64
 from collections.abc import Iterator
 
-from hyperkube_lib.pem import split_pem
-
 _WIDTH = 64
 
 
 def blocks(text: str) -> Iterator[bytes]:
     """Yield the content of each block, without headers; what is none is passed over."""
+    from hyperkube_lib.pem import split_pem
+
     for _, lines in split_pem(text.encode()):
         body = lines.replace(b"\r", b"")
         head, blank, rest = body.partition(b"\n\n")

@@ -8,7 +8,6 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
-from hyperkube_host.scheduler.cache.requests import Requests, requests_of
 
 from hyperkube.kinds.pods import priority_of
 from hyperkube.machinery.dataclass import dataclass
@@ -17,6 +16,7 @@ from hyperkube.machinery.objects import Object, key_of
 if TYPE_CHECKING:
     import numpy as np
     from hyperkube_host.scheduler.cache.node_table import Nodes
+    from hyperkube_host.scheduler.cache.requests import Requests
     from numpy.typing import NDArray
 
 _SCHEDULING_FIELDS = (
@@ -64,6 +64,8 @@ class Templates:
 
     def prepared(self, key: str, pod: Object, table: Nodes) -> _Prepared:
         """Return what a pod of that template requests, as numbers and as arrays over the table's resources."""
+        from hyperkube_host.scheduler.cache.requests import requests_of
+
         known = self._known.get(key)
         if known is None or known.resources is not table.resources:
             known = self._known[key] = _prepare(requests_of(pod) if known is None else known.demand, table)

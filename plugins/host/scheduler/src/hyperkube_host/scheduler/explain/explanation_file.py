@@ -12,12 +12,14 @@ import struct
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import orjson
-from hyperkube_host.scheduler.framework.schedule_result import Diagnosis, ScheduleResult
 
 from hyperkube.machinery.objects import NodeName
+
+if TYPE_CHECKING:
+    from hyperkube_host.scheduler.framework.schedule_result import ScheduleResult
 
 LIMIT_BYTES = 8_000_000
 _HEAD = struct.Struct(">HI")
@@ -91,6 +93,8 @@ def packed(decision: ScheduleResult) -> bytes:
 
 def unpacked(names: Names, data: bytes) -> ScheduleResult:
     """Return the decision that `packed` made bytes of."""
+    from hyperkube_host.scheduler.framework.schedule_result import Diagnosis, ScheduleResult
+
     size = 4 + int.from_bytes(data[:4], "big")
     head = orjson.loads(data[4:size])
     decision = ScheduleResult(head["node"], Diagnosis.of_parts(names, head, data[size:]))

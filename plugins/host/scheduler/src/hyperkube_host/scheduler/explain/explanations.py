@@ -7,11 +7,14 @@ import threading
 import zlib
 from collections import OrderedDict
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from hyperkube_host.scheduler.explain.explanation_file import ExplanationFile
-from hyperkube_host.scheduler.framework.schedule_result import ScheduleResult
 
 from hyperkube.machinery.objects import Object
+
+if TYPE_CHECKING:
+    from hyperkube_host.scheduler.framework.schedule_result import ScheduleResult
 
 LIMIT = 1000
 LIMIT_BYTES = 8_000_000

@@ -5,10 +5,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hyperkube_host.scheduler.config.configuration import Configuration
-from hyperkube_host.scheduler.framework.algorithm import Algorithm
 from hyperkube_host.scheduler.framework.runtime import FAMILY, Framework, new_framework
 from hyperkube_host.scheduler.metrics.metrics import SchedulerMetrics
 from hyperkube_host.scheduler.metrics.point_times import PointTimes
@@ -22,6 +21,9 @@ from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.objects import Object
 from hyperkube.plugin import PluginNotFound
 from hyperkube.plugin.loader import installed, one_look
+
+if TYPE_CHECKING:
+    from hyperkube_host.scheduler.framework.algorithm import Algorithm
 
 DEFAULT_NAME = "default-scheduler"
 NO_PROFILE = "no profile"
@@ -135,6 +137,8 @@ class Profiles:
             self._loaded = {}
 
     def _load(self, configuration: Configuration) -> dict[str, Profile]:
+        from hyperkube_host.scheduler.framework.algorithm import Algorithm
+
         loaded: dict[str, Profile] = {}
         gates = self._options.get("feature-gates") or {}
         for name, provider in configuration.profiles.items():
