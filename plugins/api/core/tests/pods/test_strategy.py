@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hyperkube_api.core.pods.defaults import default_pod
 from hyperkube_api.core.pods.strategy import EphemeralContainersStrategy, PodStrategy, ResizeStrategy
-from hyperkube_api.core.v1 import Lifecycle
+from hyperkube_api.core.v1_pods import Lifecycle
 
 from hyperkube.hookspecs.api_services import ApiServices
 

@@ -13,7 +13,8 @@ from hyperkube.client.client import Taken, WatchEvent
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import ApiError
 
-_BOOKMARK_SECONDS = 60.0
+_BOOKMARK_SECONDS = 240.0
+"""A reader that begins anew after less than that goes on where it was: its watch may last 5 to 10 minutes."""
 
 REST_SECONDS = 0.002
 """How long a reader rests after a batch, so that a busy time costs its thread one waking a batch and not one an event:

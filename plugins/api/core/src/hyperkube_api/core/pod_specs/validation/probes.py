@@ -64,7 +64,7 @@ def _signal(path: Path, signal: str, pod_os: Object | None) -> list[FieldError]:
     system = pod_os.get("name")
     if system not in {"linux", "windows"}:  # reported where it is said
         return []
-    from hyperkube_api.core.v1 import Lifecycle
+    from hyperkube_api.core.v1_pods import Lifecycle
 
     every: tuple[str, ...] = getattr(Lifecycle().fields["stopSignal"], "enum", ())
     known = WINDOWS_SIGNALS if system == "windows" else sorted(every)
