@@ -59,7 +59,12 @@ def bookmark_object(served: ServedResource, revision: int, *, initial_end: bool,
     meta: Object = {"resourceVersion": str(revision)}
     if initial_end:
         meta["annotations"] = _INITIAL_END
-    return {"kind": served.kind.kind, "apiVersion": served.kind.api_version, **(served.empty if zero_values else {}), "metadata": meta}
+    return {
+        "kind": served.kind.kind,
+        "apiVersion": served.kind.api_version,
+        **(served.empty if zero_values else {}),
+        "metadata": meta,
+    }
 
 
 class JsonFrames:
