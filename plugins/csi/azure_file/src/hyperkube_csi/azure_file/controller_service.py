@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from hyperkube_lib.csi import CsiDriver, refused
 from hyperkube_lib.csi.calls import volume_id_of
+from hyperkube_lib.csi.capacity_range import CapacityRange
 from hyperkube_lib.csi.cloud_refusals import as_csi
 
 from hyperkube.hookspecs.cloud import DiskRequest, FileShares
@@ -52,12 +53,10 @@ class ControllerService(CsiDriver):
         given = {key.lower(): value for key, value in (request.get("parameters") or {}).items()}
         own, namespace = given.get(CLAIM_NAMESPACE, ""), given.pop("secretnamespace", "")
         parameters = _with_account({key: value for key, value in given.items() if not key.startswith(CLAIM)})
-        room = request.get("capacity_range") or {}
-        least, most = int(room.get("required_bytes") or DEFAULT_BYTES), int(room.get("limit_bytes") or 0)
+        room = CapacityRange.of(request, DEFAULT_BYTES)
         with as_csi():
-            share = self.shares().create(DiskRequest(name=name, size=least, parameters=parameters))
-        if share.size < least or (most and share.size > most):
-            raise refused("ALREADY_EXISTS", f"volume {name} exists and has {share.size} bytes")
+            share = self.shares().create(DiskRequest(name=name, size=room.least, parameters=parameters))
+        room.check(name, share.size)
         place = namespace or own or "default"
         self._keep(share.id.split("#")[1], share.credentials, place, is_claims=place == own)
         context = {"secretnamespace": place}
@@ -104,9 +103,8 @@ class ControllerService(CsiDriver):
 
     def controller_expand_volume(self, request: Request) -> Answer:
         """Give a share more room; nodes see it at once."""
-        least = int((request.get("capacity_range") or {}).get("required_bytes") or 0)
         with as_csi():
-            size = self.shares().resize(volume_id_of(request), least)
+            size = self.shares().resize(volume_id_of(request), CapacityRange.of(request).least)
         return {"capacity_bytes": size, "node_expansion_required": False}
 
 

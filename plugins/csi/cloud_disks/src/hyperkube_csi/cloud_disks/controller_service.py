@@ -12,6 +12,7 @@ from typing import Any, Final
 from hyperkube_csi.cloud_disks.names import Names, node_name_of
 from hyperkube_lib.csi import CsiDriver, CsiFailed, refused
 from hyperkube_lib.csi.calls import volume_id_of
+from hyperkube_lib.csi.capacity_range import CapacityRange
 from hyperkube_lib.csi.cloud_refusals import as_csi
 
 from hyperkube.hookspecs.cloud import Disk, DiskRequest, Disks, DiskSnapshot, SnapshotsDisks
@@ -53,19 +54,17 @@ class ControllerService(CsiDriver):
             raise refused("INVALID_ARGUMENT", "a volume needs a name and capabilities")
         if any("mount" in use and _mode(use) == _MANY_WRITERS for use in uses):
             raise refused("INVALID_ARGUMENT", "a file system on a disk is written by one node")
-        room, source = request.get("capacity_range") or {}, request.get("volume_content_source") or {}
-        least, most = int(room.get("required_bytes") or DEFAULT_BYTES), int(room.get("limit_bytes") or 0)
+        room, source = CapacityRange.of(request, DEFAULT_BYTES), request.get("volume_content_source") or {}
         wanted = DiskRequest(
             name=name,
-            size=least,
+            size=room.least,
             zone=self._zone(request),
             parameters=self.names.parameters(request.get("parameters") or {}),
-            snapshot=self._origin(source, least),
+            snapshot=self._origin(source, room.least),
         )
         with as_csi():
             disk = self.disks().create(wanted)
-        if disk.size < least or (most and disk.size > most):
-            raise refused("ALREADY_EXISTS", f"volume {name} exists and has {disk.size} bytes")
+        room.check(name, disk.size)
         return {"volume": self._volume(disk, source)}
 
     def _zone(self, request: Request) -> str:
@@ -144,9 +143,8 @@ class ControllerService(CsiDriver):
 
     def controller_expand_volume(self, request: Request) -> Answer:
         """Make a disk larger; the node lets its file system follow."""
-        least = int((request.get("capacity_range") or {}).get("required_bytes") or 0)
         with as_csi():
-            size = self.disks().resize(volume_id_of(request), least)
+            size = self.disks().resize(volume_id_of(request), CapacityRange.of(request).least)
         is_block = "block" in (request.get("volume_capability") or {})
         return {"capacity_bytes": size, "node_expansion_required": not is_block}
 

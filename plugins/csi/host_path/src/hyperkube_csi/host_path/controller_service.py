@@ -10,6 +10,7 @@ from typing import Any
 from hyperkube_csi.host_path.freezing import frozen
 from hyperkube_csi.host_path.storage import FOLDER, IMAGE, Record, Storage, copy_folder, copy_image, make_image
 from hyperkube_lib.csi import CsiDriver, refused
+from hyperkube_lib.csi.capacity_range import CapacityRange
 
 from hyperkube.machinery.intstr import parse_int
 
@@ -41,7 +42,7 @@ class ControllerService(CsiDriver):
                 found = wanted
             elif (found["backing"], found["source"]) != (wanted["backing"], wanted["source"]):
                 raise refused("ALREADY_EXISTS", f"volume {name} exists and is another")
-            _check_size(found["size"], request)
+            CapacityRange.of(request).check(name, found["size"])
         return {"volume": _volume(name, found)}
 
     def _wanted(self, request: Request, capabilities: Iterable[Request]) -> Record:
@@ -56,7 +57,7 @@ class ControllerService(CsiDriver):
         place: Request = next(iter([*(places.get("preferred") or ()), *(places.get("requisite") or ())]), {})
         return {
             "backing": IMAGE if is_block else backing,
-            "size": int((request.get("capacity_range") or {}).get("required_bytes") or DEFAULT_BYTES),
+            "size": CapacityRange.of(request, DEFAULT_BYTES).least,
             "source": dict(request.get("volume_content_source") or {}),
             "place": dict(place.get("segments") or {}),
             "nodes": [],
@@ -150,7 +151,7 @@ class ControllerService(CsiDriver):
     def controller_expand_volume(self, request: Request) -> Answer:
         """Make a volume larger; the node lets the file system of an image follow."""
         name = str(request.get("volume_id", ""))
-        size = int((request.get("capacity_range") or {}).get("required_bytes") or 0)
+        size = CapacityRange.of(request).least
         with self.storage().locked():
             found = self._known(name)
             if size > found["size"]:
@@ -224,13 +225,6 @@ def _copy(source: Path, target: Path, record: Record) -> None:
     with ExitStack() as stack:
         frozen(stack, source)
         copy_image(source, target, record["size"])
-
-
-def _check_size(size: int, request: Request) -> None:
-    limits = request.get("capacity_range") or {}
-    least, most = int(limits.get("required_bytes") or 0), int(limits.get("limit_bytes") or 0)
-    if size < least or (most and size > most):
-        raise refused("ALREADY_EXISTS", f"the volume exists with {size} bytes")
 
 
 def _volume(name: str, record: Record) -> Answer:
