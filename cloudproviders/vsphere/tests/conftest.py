@@ -8,6 +8,7 @@ from hyperkube_testing.beside import module_beside
 module_beside(__file__, "wire")
 module_beside(__file__, "inventory")
 vmware = module_beside(__file__, "vmware")
+module_beside(__file__, "token_service")
 
 
 @pytest.fixture

@@ -16,8 +16,9 @@ from pyVmomi import vim, vmodl
 wire = sys.modules["vsphere_wire"]
 NOW = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 USER, PASSWORD = "administrator@vsphere.local", "secret-of-the-test"
+LOGINS = ("Login", "LoginByToken")
 READS = (
-    "RetrieveServiceContent", "Login", "Logout", "Find", "RetrievePropertiesEx", "ContinueRetrievePropertiesEx",
+    "RetrieveServiceContent", *LOGINS, "Logout", "Find", "RetrievePropertiesEx", "ContinueRetrievePropertiesEx",
     "QueryVirtualDiskUuid", "SearchDatastore_Task", "Pbm",
 )  # fmt: skip
 DEVICE = vim.vm.device
@@ -161,7 +162,7 @@ class Inventory(RestDouble):
             return super().answered(method, path, body)
         request = self.request
         try:
-            if method not in {"RetrieveServiceContent", "Login"} and self.session not in self.sessions:
+            if method not in {"RetrieveServiceContent", *LOGINS} and self.session not in self.sessions:
                 raise fault(vim.fault.NotAuthenticated, "The session is not authenticated.")
             words = request.arguments
             result = getattr(self, f"do_{snake(method)}")(
@@ -172,7 +173,7 @@ class Inventory(RestDouble):
         except Faulty as error:
             return answer(500, wire.write_fault(request, error.fault))
         more = {}
-        if method == "Login":
+        if method in LOGINS:
             more = {"set_cookie": f'vmware_soap_session="{result.key}"; Path=/; HttpOnly; Secure;'}
         return answer(200, wire.write(request, result), **more)
 

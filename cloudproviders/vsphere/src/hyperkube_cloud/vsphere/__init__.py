@@ -78,7 +78,7 @@ class VSphere(RestCloud):
         for each in config.vcenters:
             send, credentials = self.way(each), Credentials(each, self.context.client)
             vcenters[each.server] = VCenter(send, each, credentials, self.context.clock)
-            tags[each.server] = Tags(send, each.url, credentials)
+            tags[each.server] = Tags(send, each.url, credentials, self.context.clock)
         self._sessions = [*vcenters.values(), *tags.values()]
         zones = Zones(config.labels, tags, self.context.clock)
         machines = Machines(list(vcenters.values()), self.context.client)

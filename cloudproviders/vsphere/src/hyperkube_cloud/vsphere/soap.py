@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any, Final
 from xml.parsers import expat
 
+from hyperkube_cloud.vsphere.sign_on import Token
 from hyperkube_lib.cloud_provider.rest import Answer, Request, Send
 from pyVmomi import SoapAdapter, VmomiSupport, vim, vmodl
 
@@ -97,26 +98,43 @@ class SoapStub(SoapAdapter.SoapStubAdapterBase):  # type: ignore[misc]  # has no
         """
         info = vim.SessionManager.Login.info
         answer = self._sent(manager, info, (user, password, None), "")
+        return self._begun(info, answer, "user or password")
+
+    def log_in_by_token(self, manager: Any, token: Token) -> str:
+        """Begin a session for who a token is of, and return its cookie.
+
+        Raises:
+            CloudUnavailable: the token is refused.
+        """
+        info = vim.SessionManager.LoginByToken.info
+        writer = SoapAdapter.SoapStubAdapterBase(self.version)
+        writer.requestContext, writer.samlToken = {}, token.assertion
+        body = token.signed(writer.SerializeRequest(manager, info, (None,)))
+        return self._begun(info, self._posted(info, body, ""), "the certificate's token")
+
+    def _begun(self, info: Any, answer: Answer, what: str) -> str:
         try:
             self._read(info, answer)
         except Fault as error:
             kind = type(error.fault).__name__.rpartition(".")[2]
-            raise CloudUnavailable(f"Login: the vCenter refuses user or password ({kind})") from None
+            raise CloudUnavailable(f"{info.wsdlName}: the vCenter refuses {what} ({kind})") from None
         found = _SESSION.search(answer.headers.get("set-cookie", ""))
         if found is None:
-            raise CloudUnavailable("Login: the vCenter gives no session")
+            raise CloudUnavailable(f"{info.wsdlName}: the vCenter gives no session")
         return found[1]
 
     def _answer(self, mo: Any, info: Any, args: Any, cookie: str) -> Any:
         return self._read(info, self._sent(mo, info, args, cookie))
 
     def _sent(self, mo: Any, info: Any, args: Any, cookie: str) -> Answer:
+        if cookie and self.version != VERSION:  # services beside the vCenter's own
+            self.requestContext = {"vcSessionCookie": cookie}
+        return self._posted(info, self.SerializeRequest(mo, info, args), cookie)
+
+    def _posted(self, info: Any, body: bytes, cookie: str) -> Answer:
         headers = {"Content-Type": "text/xml; charset=UTF-8", "SOAPAction": self.versionId}
         if cookie:
             headers["Cookie"] = f'{COOKIE}="{cookie}"'
-        if cookie and self.version != VERSION:  # services beside the vCenter's own
-            self.requestContext = {"vcSessionCookie": cookie}
-        body = self.SerializeRequest(mo, info, args)
         answer = self._send(Request(method="POST", url=self._url, headers=headers, body=body))
         wait = answer.headers.get("retry-after", "")
         if answer.status == _TOO_MANY or (answer.status > _FAULT and wait.isdecimal()):

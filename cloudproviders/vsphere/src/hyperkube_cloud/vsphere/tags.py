@@ -12,9 +12,11 @@ from dataclasses import replace
 from typing import Any, Final
 
 from hyperkube_cloud.vsphere.credentials import Credentials
+from hyperkube_cloud.vsphere.sign_on import TokenService, is_certificate
 from hyperkube_lib.cloud_provider.rest import UNAUTHORIZED, Answer, Json, Missing, Request, RestApi, Send
 
 from hyperkube.hookspecs.cloud import CloudUnavailable
+from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.dataclass import dataclass
 
 BASE: Final = "/rest/com/vmware/cis"
@@ -46,7 +48,8 @@ def explained(body: Json) -> tuple[str, str] | None:
 class Tags:
     """Asks for tags; thread-safe."""
 
-    def __init__(self, send: Send, url: str, credentials: Credentials) -> None:
+    def __init__(self, send: Send, url: str, credentials: Credentials, clock: Clock) -> None:
+        self._tokens, self._clock = TokenService(send, url), clock
         self._send, self._url, self._credentials = send, f"{url}{BASE}", credentials
         self._api = RestApi(self._with_session, explained)
         self._lock, self._session = threading.Lock(), ""
@@ -113,14 +116,14 @@ class Tags:
             return self._session
 
     def _log_in(self) -> str:
-        told = ":".join(self._credentials.read())
-        word = base64.b64encode(told.encode()).decode()
+        user, password = self._credentials.read()
+        where = f"{self._url}/session"
+        if is_certificate(user):
+            word = self._tokens.issue(user, password).authorization("POST", where, self._clock)
+        else:
+            word = "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
         answer = self._send(
-            Request(
-                method="POST",
-                url=f"{self._url}/session",
-                headers={"Authorization": f"Basic {word}", "Accept": "application/json"},
-            )
+            Request(method="POST", url=where, headers={"Authorization": word, "Accept": "application/json"})
         )
         given = RestApi(lambda _request: answer, explained).call("POST", f"{self._url}/session").get("value")
         if not isinstance(given, str) or not given:

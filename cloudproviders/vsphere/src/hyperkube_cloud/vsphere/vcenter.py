@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from hyperkube_cloud.vsphere.config import VCenterConfig
 from hyperkube_cloud.vsphere.credentials import Credentials
+from hyperkube_cloud.vsphere.sign_on import TokenService, is_certificate
 from hyperkube_cloud.vsphere.soap import VERSION, ObjectGone, Session, SoapStub, refusal
 from hyperkube_lib.cloud_provider.rest import Send
 from pyVmomi import VmomiSupport, vim, vmodl
@@ -44,7 +45,7 @@ class VCenter:
     def __init__(self, send: Send, config: VCenterConfig, credentials: Credentials, clock: Clock) -> None:
         self.config = config
         self._send, self._credentials, self._clock = send, credentials, clock
-        self._session = Session()
+        self._session, self._tokens = Session(), TokenService(send, config.url)
         self.stub = self.service("/sdk")
         self._known: Any = None
 
@@ -64,7 +65,10 @@ class VCenter:
 
     def _log_in(self) -> str:
         manager = self.content.sessionManager
-        return self.stub.log_in(manager, *self._credentials.read())
+        user, password = self._credentials.read()
+        if is_certificate(user):
+            return self.stub.log_in_by_token(manager, self._tokens.issue(user, password))
+        return self.stub.log_in(manager, user, password)
 
     def log_out(self) -> None:
         """End the session, if there is one: a vCenter has room for a limited number of them."""
