@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import pytest
+from hyperkube_testing.beside import module_beside
 
-_spec = importlib.util.spec_from_file_location("cloudstack_stack", Path(__file__).with_name("stack.py"))
-stack = importlib.util.module_from_spec(_spec)
-sys.modules["cloudstack_stack"] = stack
-_spec.loader.exec_module(stack)
+stack = module_beside(__file__, "stack")
 
 
 @pytest.fixture

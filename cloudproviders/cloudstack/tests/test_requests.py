@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from pathlib import Path
 
 import pytest
+from hyperkube_testing.beside import module_beside
 from hyperkube_testing.rest_cloud import common_shapes, conversation, read_table, shape
 
-_spec = importlib.util.spec_from_file_location("cloudstack_stack", Path(__file__).with_name("stack.py"))
-stack = sys.modules.get("cloudstack_stack") or importlib.util.module_from_spec(_spec)
-if "cloudstack_stack" not in sys.modules:
-    _spec.loader.exec_module(stack)
-
+stack = module_beside(__file__, "stack")
 TABLE = Path(__file__).with_name("requests.txt")
 PREFIX = "service.beta.kubernetes.io/cloudstack-load-balancer-"
 TIER = "-on-a-tier"

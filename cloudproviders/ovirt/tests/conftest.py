@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import pytest
+from hyperkube_testing.beside import module_beside
 
-_spec = importlib.util.spec_from_file_location("ovirt_engine", Path(__file__).with_name("engine.py"))
-engine = importlib.util.module_from_spec(_spec)
-sys.modules["ovirt_engine"] = engine
-_spec.loader.exec_module(engine)
+engine = module_beside(__file__, "engine")
 
 
 @pytest.fixture
