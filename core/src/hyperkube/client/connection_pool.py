@@ -54,12 +54,12 @@ class TlsOptions(Record):
     def stamp(self) -> tuple[tuple[int, int], ...]:
         """Return what changes when the client's certificate or key is replaced; empty while they are not there."""
         try:
-            return tuple((status.st_mtime_ns, status.st_ino) for status in map(os.stat, self._own_files()))
+            return tuple(
+                (status.st_mtime_ns, status.st_ino)
+                for status in map(os.stat, filter(None, (self.cert_file, self.key_file)))
+            )
         except OSError:
             return ()
-
-    def _own_files(self) -> list[str]:
-        return [name for name in (self.cert_file, self.key_file) if name]
 
 
 class _DialledConnection(http.client.HTTPConnection):
@@ -114,30 +114,30 @@ class ConnectionPool:
         self.prefix = parts.path.rstrip("/")
         self.address = f"[{self._host}]:{self._port}" if ":" in self._host else f"{self._host}:{self._port}"
         """``HOST:PORT``."""
-        self._tls = tls
-        self._context = tls.context() if parts.scheme == "https" else None
-        self._stamp = tls.stamp() if tls.cert_file else ()
+        self.tls = tls
+        self.context = tls.context() if parts.scheme == "https" else None
+        self.stamp = tls.stamp() if tls.cert_file else ()
         self._timeout = timeout
         self._dial = dial
         self._lock = threading.Lock()
         self._idle: list[http.client.HTTPConnection] = []
         self._closed = False
 
-    def fresh(self, timeout: float | None = None) -> http.client.HTTPConnection:
-        """Return a connection that is not dialled yet."""
-        seconds = self._timeout if timeout is None else timeout
-        if self._dial is not None or (self._context is not None and self._tls.server_name):
-            name = self._tls.server_name or self._host
+    def fresh(self, context: ssl.SSLContext | None = None) -> http.client.HTTPConnection:
+        """Return a connection that is not dialled yet; `context` speaks another protocol than HTTP/1.1."""
+        context, seconds = context or self.context, self._timeout
+        if self._dial is not None or (context is not None and self.tls.server_name):
+            name = self.tls.server_name or self._host
             return _DialledConnection(
-                self._host, self._port, timeout=seconds, context=self._context, server_name=name, dial=self._dial
+                self._host, self._port, timeout=seconds, context=context, server_name=name, dial=self._dial
             )
-        if self._context is None:
+        if context is None:
             return http.client.HTTPConnection(self._host, self._port, timeout=seconds)
-        return http.client.HTTPSConnection(self._host, self._port, timeout=seconds, context=self._context)
+        return http.client.HTTPSConnection(self._host, self._port, timeout=seconds, context=context)
 
     def take(self) -> http.client.HTTPConnection:
         """Return an idle connection that is still open, or a fresh one."""
-        if self._stamp:
+        if self.stamp:
             self._take_up_new_certificate()
         while True:
             with self._lock:
@@ -151,15 +151,15 @@ class ConnectionPool:
 
     def _take_up_new_certificate(self) -> None:
         """Use a client certificate that was renewed meanwhile: connections made with the old one are closed."""
-        stamp = self._tls.stamp()
-        if not stamp or stamp == self._stamp:
+        stamp = self.tls.stamp()
+        if not stamp or stamp == self.stamp:
             return
         try:
-            context = self._tls.context()
+            context = self.tls.context()
         except UsageError:
             return  # it is being written: the old one does until it is whole
         with self._lock:
-            self._context, self._stamp = context, stamp
+            self.context, self.stamp = context, stamp
             idle, self._idle = self._idle, []
         for connection in idle:
             connection.close()

@@ -26,7 +26,7 @@ from hyperkube.client.client import (
 from hyperkube.client.connection_pool import ConnectionPool, TlsOptions
 from hyperkube.client.credentials import Credentials
 from hyperkube.client.exchange import BOUNDS, Bounds, Stream, exchange, read_body
-from hyperkube.client.http_watch import HttpWatch
+from hyperkube.client.http_watch import HttpWatch, OpenStream
 from hyperkube.client.readiness import Readiness
 from hyperkube.client.request_counts import UNANSWERED, RequestCounts
 from hyperkube.client.shared_threads import SharedThreads
@@ -72,6 +72,7 @@ class HttpClient:
         counts: RequestCounts | None = None,
         dial: Dial | None = None,
         bounds: Bounds = BOUNDS,
+        streams: Callable[[ConnectionPool], OpenStream] | None = None,
     ) -> None:
         """Prepare to talk to `base_url`; nothing is sent yet.
 
@@ -94,22 +95,21 @@ class HttpClient:
             counts: is told of every request.
             dial: connects to the server, where that is not reached directly.
             bounds: of an answer, and of how long a server that throttles is waited for; not of watches.
+            streams: makes watches share connections where the server can; else each is one.
 
         Raises:
             UsageError: the address or a certificate cannot be used.
         """
-        tls = TlsOptions(
-            ca_file=ca_file, ca_data=ca_data, cert_file=cert_file, key_file=key_file,
-            server_name=server_name, insecure=insecure,
-        )  # fmt: skip
+        tls = TlsOptions(ca_file=ca_file, ca_data=ca_data, cert_file=cert_file, key_file=key_file,
+                         server_name=server_name, insecure=insecure)  # fmt: skip
         self._pool = ConnectionPool(base_url, tls, timeout=timeout, dial=dial)
-        self._clock = clock or SystemClock()
-        self._counts = counts
-        self._bounds = bounds
+        self._open_stream = streams(self._pool) if streams is not None else None
+        self._clock, self._counts, self._bounds = clock or SystemClock(), counts, bounds
         self._headers = {"User-Agent": user_agent, "Accept": _JSON, **(headers or {})}
         self._credentials = Credentials(token, token_file, username, password, self._clock)
         self._readiness = Readiness("watches")
-        self.shared_threads = _shared_threads()
+        can_share = Readiness.is_available
+        self.shared_threads = SharedThreads("informers", SystemClock(), linger=LINGER_SECONDS) if can_share else None
         """Where this client's informers take turns: a thread each would be sixty in a controller manager."""
 
     def as_bearer(self, token: Callable[[], str], user_agent: str) -> HttpClient:
@@ -178,18 +178,24 @@ class HttpClient:
             "allowWatchBookmarks": "true" if bookmarks else "",
             "timeoutSeconds": "" if timeout_seconds is None else str(timeout_seconds),
         }
+        target = self._target(_path(resource, namespace), query)
+        headers = {**self._headers, **self._credentials.headers()}
+        silence = None if timeout_seconds is None else float(timeout_seconds + WATCH_GRACE_SECONDS)
+        if self._open_stream is not None and (opened := self._open_stream(target, headers, silence)) is not None:
+            self._count(str(opened.status) if isinstance(opened, RawResponse) else "200", "GET")
+            if isinstance(opened, RawResponse):
+                raise error_of(opened.status, opened.headers, opened.body)
+            return opened
         connection = self._pool.fresh()
         stream = Stream(connection)
         try:
-            target = self._target(_path(resource, namespace), query)
             with as_connection_error(self._pool.address):
-                stream.begin("GET", target, {**self._headers, **self._credentials.headers()})
+                stream.begin("GET", target, headers)
                 self._count(str(stream.status), "GET")
                 is_refused = stream.status != http.HTTPStatus.OK
                 refusal = read_body(lambda _: stream.read() or b"", REFUSAL) if is_refused else b""
             if is_refused:
                 raise error_of(stream.status, stream.headers, refusal)  # noqa: TRY301  one clean-up
-            silence = None if timeout_seconds is None else float(timeout_seconds + WATCH_GRACE_SECONDS)
             connection.sock.settimeout(silence)
         except BaseException:
             connection.close()
@@ -341,11 +347,6 @@ class HttpClient:
     def _count(self, code: str, method: str) -> None:
         if self._counts is not None:
             self._counts.count(code, method, self._pool.address)
-
-
-def _shared_threads() -> SharedThreads | None:
-    """Return the threads for a client's informers; None where each of them needs one of its own."""
-    return SharedThreads("informers", SystemClock(), linger=LINGER_SECONDS) if Readiness.is_available else None
 
 
 def _throttled(answer: RawResponse) -> float | None:

@@ -9,11 +9,12 @@ import contextlib
 import http.client
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeAlias
 
 import orjson
 
-from hyperkube.client.client import Taken, WatchEvent
+from hyperkube.client.client import RawResponse, Taken, Watch, WatchEvent
 from hyperkube.client.exchange import Stream
 from hyperkube.client.readiness import Readiness
 from hyperkube.client.wire import as_connection_error
@@ -21,6 +22,11 @@ from hyperkube.machinery.clock import SystemClock
 
 TAKEN_BYTES = 1 << 18
 """How much is taken of a watch at a time: then it is another one's turn."""
+OpenStream: TypeAlias = Callable[[str, Mapping[str, str], float | None], Watch | RawResponse | None]
+"""Begins the watch of a target with headers and `HttpWatch`'s `silence` on a connection that many share (HTTP/2).
+
+Returns the answer to one that is refused, None if the server speaks HTTP/1.1; raises ConnectionError.
+"""
 _monotonic = SystemClock().monotonic  # of the network, whatever the cluster's time
 
 

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hyperkube.client.client import Client
 from hyperkube.machinery.errors import UsageError
 
-if TYPE_CHECKING:
-    from hyperkube.client.request_counts import RequestCounts
 
-
-def remote_client(options: Mapping[str, Any], user_agent: str, counts: RequestCounts | None = None) -> Client:
-    """Return a client as ``--kubeconfig``, ``--master`` or ``--api-servers`` describe it; `counts` is told of requests.
+def remote_client(options: Mapping[str, Any], user_agent: str, counts: Any = None, **more: Any) -> Client:
+    """Return a client as ``--kubeconfig``, ``--master`` or ``--api-servers`` describe it; `more` goes to `HttpClient`.
 
     Raises:
         UsageError: none of them is given, or the file cannot be read.
@@ -26,7 +23,8 @@ def remote_client(options: Mapping[str, Any], user_agent: str, counts: RequestCo
     if options["kubeconfig"]:
         if not Path(options["kubeconfig"]).is_file():
             raise UsageError(f"kubeconfig {options['kubeconfig']!r} does not exist")
-        return client_from_kubeconfig(options["kubeconfig"], user_agent=user_agent, counts=counts)
+        return client_from_kubeconfig(options["kubeconfig"], user_agent=user_agent, counts=counts, **more)
     if not server:
         raise UsageError("no API server: give --kubeconfig=FILE or --master=URL")
-    return HttpClient(server if "://" in server else f"http://{server}", user_agent=user_agent, counts=counts)
+    url = server if "://" in server else f"http://{server}"
+    return HttpClient(url, user_agent=user_agent, counts=counts, **more)

@@ -176,8 +176,11 @@ def _client(values: FlagValues, user_agent: str) -> Client | None:
         from hyperkube_host.kubelet.certificate.auth_file import client_by_auth_file
 
         return client_by_auth_file(values, user_agent)
-    connected = values["kubeconfig"] or values["master"] or values["api-servers"]
-    return remote_client(values, user_agent, request_counts(values)) if connected else None
+    if not (values["kubeconfig"] or values["master"] or values["api-servers"]):
+        return None
+    from hyperkube_lib.http2.watch_streams import Http2Streams
+
+    return remote_client(values, user_agent, request_counts(values), streams=Http2Streams)
 
 
 def rotate_certificates(
