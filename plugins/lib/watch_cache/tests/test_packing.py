@@ -140,6 +140,18 @@ def test_what_is_read_stays_unpacked_until_the_next_round():
     assert events.held("a") < read / 2
 
 
+def test_the_history_of_what_rests_is_forgotten_as_under_load():
+    events = Events(limits=HistoryLimits(events=2, seconds=10))
+    events.cache.list()
+    for _ in range(9):
+        events.put("a")
+    young = len(events.cache._history)
+
+    events.clock.advance(PERIOD_SECONDS)
+
+    assert (young, len(events.cache._history)) == (9, 2)
+
+
 def test_nothing_is_packed_after_the_end():
     events = Events()
     events.cache.list()

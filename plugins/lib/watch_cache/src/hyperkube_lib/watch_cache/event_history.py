@@ -65,7 +65,7 @@ class EventHistory:
         self.complete_from = complete_from
 
     def append(self, event: CacheEvent, now: float) -> None:
-        """Remember one more event; forget what the limits do not cover any more."""
+        """Remember one more event, in place of what the limits do not cover any more."""
         self._events.append((now, event))
         for obj in _held_by(event):
             obj.settle()  # or what it weighs would change when it is read
@@ -74,6 +74,10 @@ class EventHistory:
             self._size += weight
             self._loose_size += weight
             self._pack()
+        self.forget(now)
+
+    def forget(self, now: float) -> None:
+        """Forget what the limits do not cover any more."""
         limits, events = self._limits, self._events
         while len(events) > limits.events and (self._size > limits.size or events[0][0] <= now - limits.seconds):
             _, old = events.popleft()

@@ -246,7 +246,9 @@ class ResourceCache:
         self._source.wait_for(self, ANY_REVISION if revision else revision)
         with self._lock:
             if revision:
-                watch.begin_with(self._replay(watch, revision), after=revision)
+                if revision < (complete_from := self._history.complete_from):
+                    raise Expired(f"too old resource version: {revision} ({complete_from})")
+                watch.begin_with(watch.select(iter(self._history.after(revision))), after=revision)
             self._watchers.add(watch)
 
     def begin_loading(self) -> None:
@@ -277,7 +279,9 @@ class ResourceCache:
             watch.end()
 
     def pack_cold(self, revision: int) -> Iterator[None]:
-        """Pack the objects that have not changed since a revision; yields after each piece of the work."""
+        """Pack what has not changed since a revision, a piece for each step; cut the history to its limits before."""
+        with self._lock:
+            self._history.forget(self._clock.monotonic())
         return in_pieces(self._objects.all(), revision, self._pack)
 
     def copy_objects(self) -> ObjectTable | None:
@@ -375,12 +379,6 @@ class ResourceCache:
         most = 0 if index is not None else most
         pages = self._source.read_range(low, high, revision, most)
         return only(self._indexes, index, self._decoder.part(pages, revision, most, holds=holds))
-
-    def _replay(self, watch: CacheWatch, revision: int) -> Iterator[CacheEvent]:
-        if revision < self._history.complete_from:
-            raise Expired(f"too old resource version: {revision} ({self._history.complete_from})")
-        missed = self._history.after(revision)
-        return watch.select(iter(missed))
 
     def _extend_history(self, revision: int) -> None:
         """Make the history reach back to `revision`, with the store's help: the cache may have been loaded later."""

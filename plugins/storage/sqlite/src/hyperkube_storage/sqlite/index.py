@@ -26,6 +26,28 @@ class Entry(NamedTuple):
         return self.row >> PLACE_BITS
 
 
+_ROW_BITS, _VERSION_BITS, _AGE_BITS = 64, 40, 44
+_ROW, _VERSION, _AGE = ((1 << bits) - 1 for bits in (_ROW_BITS, _VERSION_BITS, _AGE_BITS))
+LARGEST_VERSION = _VERSION
+_LEASE_AT = _ROW_BITS + _VERSION_BITS + _AGE_BITS
+
+
+def packed(row: int, created: int, version: int, lease: int) -> int:
+    """Return an entry as one number, as there is one for each key: 36 to 52 bytes instead of 170.
+
+    The row is below the version, the revisions since the creation, and the lease, which mostly are 1, 0 and 0.
+    """
+    age = (row >> PLACE_BITS) - created
+    return row | (version | (age | lease << _AGE_BITS) << _VERSION_BITS) << _ROW_BITS
+
+
+def unpacked(number: int) -> Entry:
+    """Return the entry of a number."""
+    row, rest = number & _ROW, number >> _ROW_BITS
+    age = rest >> _VERSION_BITS & _AGE
+    return Entry(row, (row >> PLACE_BITS) - age, rest & _VERSION, number >> _LEASE_AT)
+
+
 class Row(NamedTuple):
     """One row of the table ``history``."""
 
@@ -52,16 +74,25 @@ class Row(NamedTuple):
 
 
 class Index:
-    """The live keys in order, and which of them go with a lease."""
+    """The live keys in order, and which of them go with a lease; the entries are `packed`."""
 
-    def __init__(self, entries: dict[str, Entry]) -> None:
+    def __init__(self, entries: dict[str, int]) -> None:
         self._entries = entries
         self._keys = SortedKeys(entries)
         self._leased: dict[int, set[str]] = {}
-        for key, entry in entries.items():
-            if entry.lease:
-                self._leased.setdefault(entry.lease, set()).add(key)
-        self.get = entries.get
+        for key, number in entries.items():
+            if lease := number >> _LEASE_AT:
+                self._leased.setdefault(lease, set()).add(key)
+
+    def get(self, key: str) -> Entry | None:
+        """Return a key's latest version, None if it is not live."""
+        number = self._entries.get(key)
+        return unpacked(number) if number is not None else None
+
+    def rows(self, keys: Iterable[str]) -> dict[str, int]:
+        """Return the rows of those of the keys that are live."""
+        get = self._entries.get
+        return {key: number & _ROW for key in keys if (number := get(key)) is not None}
 
     def keys(self, start: str, end: str, limit: int = 0) -> list[str]:
         """Return the keys in ``[start, end)`` in order, only the first `limit` of them unless that is 0."""
@@ -78,16 +109,16 @@ class Index:
     def change(self, key: str, entry: Entry | None) -> None:
         """Set or remove one key."""
         old = self._entries.get(key)
-        if old is not None and old.lease:
-            self._leased[old.lease].discard(key)
-            if not self._leased[old.lease]:
-                del self._leased[old.lease]
+        if old is not None and (lease := old >> _LEASE_AT):
+            self._leased[lease].discard(key)
+            if not self._leased[lease]:
+                del self._leased[lease]
         if entry is None:
             if old is not None:  # a batch may create a key and delete it again
                 del self._entries[key]
                 self._keys.remove(key)
             return
-        self._entries[key] = entry
+        self._entries[key] = packed(*entry)
         if old is None:
             self._keys.add(key)
         if entry.lease:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from zlib import crc32
 
 from hyperkube_storage.sqlite.database import PLACE_BITS, Database, unusable
-from hyperkube_storage.sqlite.index import Entry, Row
+from hyperkube_storage.sqlite.index import LARGEST_VERSION, Row, packed
 
 from hyperkube.machinery.errors import UsageError
 from hyperkube.storage.store import KeyValue, StoreEvent
@@ -21,9 +21,9 @@ ITEMS_AT_ONCE = 500
 
 
 class Found(NamedTuple):
-    """What a file holds, as far as memory needs it."""
+    """What a file holds, as far as memory needs it; entries are `packed`."""
 
-    entries: dict[str, Entry]
+    entries: dict[str, int]
     revision: int
     compacted: int
     cleaned: int
@@ -51,7 +51,7 @@ def load(database: Database) -> Found:
     return Found(entries, revision, state["compacted"], state["cleaned"], leases)
 
 
-def _read_index(connection: sqlite3.Connection) -> tuple[dict[str, Entry], int]:
+def _read_index(connection: sqlite3.Connection) -> tuple[dict[str, int], int]:
     """Return where each live key is, and the last row; a key that is no text any more gets another, never asked for."""
     try:
         return _index(connection)
@@ -65,8 +65,8 @@ def _read_index(connection: sqlite3.Connection) -> tuple[dict[str, Entry], int]:
         connection.text_factory = str
 
 
-def _index(connection: sqlite3.Connection) -> tuple[dict[str, Entry], int]:
-    entries: dict[str, Entry] = {}
+def _index(connection: sqlite3.Connection) -> tuple[dict[str, int], int]:
+    entries: dict[str, int] = {}
     keys_at: dict[int, str] = {}
     row_id = 0
     history = connection.execute(
@@ -80,11 +80,21 @@ def _index(connection: sqlite3.Connection) -> tuple[dict[str, Entry], int]:
             key = replaced  # noqa: PLW2901
             del keys_at[previous]
         if version or length:  # a deletion has no value: one with a value is a damaged version
-            entries[key] = Entry(row_id, created, version, lease)
+            entries[key] = _entry(row_id, created, version, lease)
             keys_at[row_id] = key
         else:
             entries.pop(key, None)
     return entries, row_id
+
+
+def _entry(row_id: int, created: int, version: int, lease: int) -> int:
+    """Return where a key is; what a damaged row says beside that may be anything, and is reported when it is read."""
+    try:
+        if 0 < created <= row_id >> PLACE_BITS and 0 <= version < LARGEST_VERSION and lease >= 0:
+            return packed(row_id, created, version, lease)
+    except TypeError:  # SQLite tells a value's type from what the row says of itself
+        pass
+    return packed(row_id, row_id >> PLACE_BITS, 1, 0)
 
 
 SET_STATE = "UPDATE state SET value = max(value, ?1), sum = crc(name || ' ' || max(value, ?1)) WHERE name = ?2"

@@ -103,7 +103,7 @@ class SqliteStore:
             while (entry := self._index.get(key)) is not None:
                 if (item := rows.read_item(connection, key, entry.row)) is not None:
                     return item
-                if self._index.get(key) is entry:  # else it was replaced and compacted meanwhile
+                if self._index.get(key) == entry:  # else it was replaced and compacted meanwhile
                     return rows.read_items(connection, {key: entry.row}, keys_only=False)[0]
             return None
 
@@ -134,7 +134,7 @@ class SqliteStore:
         with self._lock:
             self._check_readable(revision)
             keys = self._index.keys(start, end, most)
-            found = {key: entry.row for key in keys if (entry := self._index.get(key)) is not None}
+            found = self._index.rows(keys)
             rows.begin_snapshot(connection)
             return self._revision, Live(found, self._index.count(start, end) if most else len(found))
 

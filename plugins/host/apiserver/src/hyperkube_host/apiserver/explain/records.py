@@ -27,7 +27,7 @@ from hyperkube.machinery.times import format_time
 
 KEPT = 1000
 """Records of either sort."""
-KEPT_BYTES = 16 * 1024 * 1024
+KEPT_BYTES = 4 * 1024 * 1024
 """JSON that the records of changes hold together; the oldest go first."""
 _SECRET = (GroupResource("", "secrets"), GroupResource("", "serviceaccounts"))
 HIDDEN = "(hidden)"
