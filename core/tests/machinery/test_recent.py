@@ -1,6 +1,34 @@
+import ctypes
 import threading
 
-from hyperkube.machinery.recent import Recent, Recurring
+import orjson
+import pytest
+
+from hyperkube.machinery.recent import Recent, Recurring, exact
+
+
+def memory_of(data):
+    """Return how many bytes the C library has set aside for an object that is too large for Python's own pools."""
+    libc = ctypes.CDLL(None)
+    if not hasattr(libc, "malloc_usable_size"):
+        pytest.skip("the C library does not tell how much memory it sets aside")
+    libc.malloc_usable_size.restype, libc.malloc_usable_size.argtypes = ctypes.c_size_t, [ctypes.c_void_p]
+    return libc.malloc_usable_size(id(data))
+
+
+def test_what_is_kept_takes_no_more_memory_than_it_needs():
+    written = [orjson.dumps({"text": "x" * size}) for size in (1000, 1001, 1002)]
+    recent = Recent(9)
+    recent.keep(written[0], (True, written[1]))
+    ((key, (_, value)),) = recent._entries.items()
+
+    assert [key, value] == written[:2]
+    assert max(memory_of(kept) for kept in (key, value, exact(written[2]))) < 1200
+
+
+@pytest.mark.parametrize("value", [b"", b"ab", (b"a", ("b", 1)), "text", None, 7])
+def test_exact_values_are_equal(value):
+    assert exact(value) == value
 
 
 def test_what_was_kept_is_found():

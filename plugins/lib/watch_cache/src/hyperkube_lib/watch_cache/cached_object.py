@@ -15,6 +15,7 @@ import orjson
 from hyperkube_lib.watch_cache.packing import Packed, Packer
 
 from hyperkube.machinery.errors import StorageReadError
+from hyperkube.machinery.recent import exact
 
 _METADATA = b'"metadata":{'
 _LEAST_PACKED = 500
@@ -160,7 +161,8 @@ def with_resource_version(value: bytes, revision: int, *, has_none: bool = False
     obj: dict[str, Any] = orjson.loads(value)
     meta = {"resourceVersion": str(revision), **(obj.get("metadata") or {})}
     meta["resourceVersion"] = str(revision)
-    return orjson.dumps({**_type_first(obj), "metadata": meta, **{k: v for k, v in obj.items() if k != "metadata"}})
+    rest = {name: value for name, value in obj.items() if name != "metadata"}
+    return bytes(exact(orjson.dumps({**_type_first(obj), "metadata": meta, **rest})))
 
 
 def _type_first(obj: dict[str, Any]) -> dict[str, Any]:

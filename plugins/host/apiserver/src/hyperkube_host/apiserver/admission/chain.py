@@ -25,6 +25,7 @@ from hyperkube.machinery.clock import SystemClock
 from hyperkube.machinery.errors import ApiError, Forbidden
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.objects import Object, name_of
+from hyperkube.machinery.recent import exact
 from hyperkube.machinery.users import UserInfo
 
 Hook = Callable[..., object]
@@ -220,7 +221,7 @@ class AdmissionChain:
         part(request)
         told: list[Step] = request.memory.setdefault(_MEMORY, [])
         monotonic, dumps = self._monotonic, orjson.dumps
-        plugin, before, began = "", dumps(request.object), monotonic()
+        plugin, before, began = "", exact(dumps(request.object)), monotonic()
         try:
             for step in steps:
                 plugin = plugin_of(step.hook)
@@ -228,6 +229,7 @@ class AdmissionChain:
                 ended = monotonic()
                 after = dumps(request.object)
                 if after != before:
+                    after = exact(after)  # it is kept
                     told.append(Step(plugin, ended - began, before, after))
                     before = after
                 began = monotonic()

@@ -23,6 +23,7 @@ from hyperkube_lib.protobuf.wire import delimited
 from hyperkube_lib.watch_cache.cached_object import CachedObject
 
 from hyperkube.machinery.objects import Object
+from hyperkube.machinery.recent import exact
 from hyperkube.machinery.schema import CompiledSchema
 
 LIMIT = 64 << 20
@@ -59,7 +60,7 @@ class Encodings:
             if cached.encodings is None:
                 cached.encodings = {}
             is_known = key in cached.encodings
-            cached.encodings[key] = encoding
+            cached.encodings[key] = encoding = exact(encoding)
             if is_known:  # a row that is made anew is about as long as before
                 return encoding
             self._oldest.append((weakref.ref(cached), key, size))
