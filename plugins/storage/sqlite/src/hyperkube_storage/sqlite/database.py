@@ -37,8 +37,8 @@ LOG_BYTES = 16 * 1024 * 1024
 
 GIVES_BACK = "PRAGMA auto_vacuum = INCREMENTAL"
 _INCREMENTAL = 2
-SPARE_SHARE, SPARE_PAGES = 4, 1024
-"""Free pages that the file keeps for what is written next: a quarter of those in use, and at least 4 MiB."""
+SPARE_SHARE, SPARE_PAGES = 4, 128
+"""Free pages that the file keeps for what is written next: a quarter of those in use, and at least half a MiB."""
 
 _TABLES = """
 BEGIN IMMEDIATE;
