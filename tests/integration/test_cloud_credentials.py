@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 from types import SimpleNamespace
+from urllib.parse import parse_qs
 
 import pytest
 from hyperkube_host.cloud_controller_manager.command import COMMAND
@@ -54,6 +55,14 @@ class Refusing(JsonHandler):
             self._say_xml(403, AWS_REFUSAL)
         elif self.path == "/sdk":
             self._say_soap(body.decode())
+        elif self.path == "/client/api":
+            name = f"{parse_qs(body.decode())['command'][0].lower()}response"
+            code = 401 if self.server.refuses else 531
+            told = f"wrong: {body.decode()}" if self.server.refuses else "no"
+            self.say(code, {name: {"uuidList": [], "errorcode": code, "cserrorcode": 9999, "errortext": told}})
+        elif self.path.startswith("/ovirt-engine/sso/"):
+            refused = {"error_code": "access_denied", "error": f"wrong: {body.decode()}"}
+            self.say(400, refused) if self.server.refuses else self.say(200, {"access_token": TOKEN})
         else:
             errors = [{"reason": "forbidden", "message": "no"}]
             told = {"code": "AuthorizationFailed", "message": "no", "errors": errors}
@@ -181,6 +190,18 @@ def openstack(url, patch):
     return "\n".join(["[Global]", *(f"{key} = {value}" for key, value in lines.items())])
 
 
+def cloudstack(url, patch):
+    """Return the same."""
+    pytest.importorskip("cs")
+    lines = {"api-url": f"{url}/client/api", "api-key": f"key-{MARK}", "secret-key": SECRET}
+    return "\n".join(["[Global]", *(f"{key} = {value}" for key, value in lines.items())])
+
+
+def ovirt(url, patch):
+    """Return the same."""
+    return f"[connection]\nuri = {url}/ovirt-engine/api\npassword = {SECRET}\n"
+
+
 def vsphere(url, patch):
     """Return the same."""
     pytest.importorskip("pyVmomi")
@@ -223,10 +244,13 @@ def node():
     }  # fmt: skip
 
 
+WITHOUT_BALANCERS = ("the vCenter refuses", "FindBy", "the engine gives no token", "GET vms")
+
+
 def has_failed(client, listener):
     """Tell whether a manager has told of a failure: in an event of the Service, or of a cloud without balancers, in the log."""
     events = [row for row in client.objects(EVENTS) if row["reason"] == "SyncLoadBalancerFailed"]
-    return events or any("the vCenter refuses" in line or "FindBy" in line for line in listener.lines)
+    return events or any(words in line for line in listener.lines for words in WITHOUT_BALANCERS)
 
 
 @pytest.fixture
@@ -274,6 +298,10 @@ def world(listener, monkeypatch, tmp_path):
         pytest.param(gce, False, f"Bearer {TOKEN}", id="gce"),
         pytest.param(openstack, True, SECRET, id="openstack, at the login"),
         pytest.param(openstack, False, f"X-Auth-Token: {TOKEN}", id="openstack"),
+        pytest.param(cloudstack, True, f"apiKey=key-{MARK}", id="cloudstack, at the login"),
+        pytest.param(cloudstack, False, f"apiKey=key-{MARK}", id="cloudstack"),
+        pytest.param(ovirt, True, SECRET, id="ovirt, at the login"),
+        pytest.param(ovirt, False, f"Bearer {TOKEN}", id="ovirt"),
         pytest.param(vsphere, True, SECRET, id="vsphere, at the login"),
         pytest.param(vsphere, False, f'vmware_soap_session=\\"{TOKEN}\\"', id="vsphere"),
     ],
@@ -282,8 +310,9 @@ def test_a_credential_is_shown_to_the_cloud_alone(world, provider, refuses, show
     told = world(provider, refuses=refuses)
 
     assert shows in told.asked
-    assert ("SyncLoadBalancerFailed" in told.events) == (provider is not vsphere)
-    assert ("failed to get instance metadata for node n1" in told.log) or provider is not vsphere
+    has_balancers = provider not in {ovirt, vsphere}
+    assert ("SyncLoadBalancerFailed" in told.events) == has_balancers
+    assert ("failed to get instance metadata for node n1" in told.log) or has_balancers
     assert ("AADSTS7000215" in told.events) == (provider is azure and refuses)
     assert "cloud.conf" in told.configz
     assert "cloud-config=" in told.flagz

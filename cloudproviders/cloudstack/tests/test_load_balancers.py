@@ -64,6 +64,18 @@ def test_a_rule_of_the_in_tree_provider_is_adopted_renamed_and_goes_with_its_add
     assert notes(client) == (None, None)
 
 
+def test_an_address_that_cloudstacks_own_controller_acquired_goes_with_the_service(double, balancers, client):
+    in_tree_rule(double, name="auidweb-tcp-80", protocol="tcp")
+    wanted = shape("web", loadBalancerIP="203.0.113.50", annotations={OURS: "true"})
+
+    balancers.ensure("shop", wanted, [double.machine()])
+    noted = notes(client)
+    balancers.ensure_deleted("shop", wanted)
+
+    assert noted == ("ip-50", "true")
+    assert double.things["publicipaddress", "ip-50"]["state"] == "Free"
+
+
 def test_nothing_is_asked_to_change_where_all_is_as_it_should_be(double, balancers):
     nodes = [double.machine()]
     wanted = shape("web", (80, "TCP"), (53, "UDP"), loadBalancerSourceRanges=["192.0.2.0/24"],

@@ -15,7 +15,7 @@ from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
 
 from hyperkube_cloud.cloudstack.config import CloudStackConfig
-from hyperkube_lib.cloud_provider.rest import Answer, Json, Refused, Request, Send, refusal
+from hyperkube_lib.cloud_provider.rest import UNAUTHORIZED, Answer, Json, Refused, Request, Send, refusal
 
 from hyperkube.hookspecs.cloud import CloudFailed, CloudUnavailable, RetryLater
 from hyperkube.machinery.clock import Clock
@@ -227,6 +227,8 @@ def _refused(command: str, answer: Answer, told: Any) -> CloudFailed:
     text = str(told.get("errortext", ""))
     if found := _NO_SUCH.search(text):
         return NoSuchThing(f"{command}: {text}", found[1], found[2])
+    if answer.status == UNAUTHORIZED:
+        text = "key or signature are refused"  # whatever it says of them
     return refusal(command, answer, (str(told["errorcode"]), text), refusing=REFUSING)
 
 

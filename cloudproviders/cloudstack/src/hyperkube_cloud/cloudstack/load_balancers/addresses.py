@@ -190,12 +190,13 @@ class Addresses:
 def is_ours(service: Object, address: Json, *, is_left: bool = False) -> bool:
     """Tell whether an address was acquired for a Service.
 
-    Where nothing is noted of it, it was, as the in-tree provider had it, unless the Service asks for it.
+    Where nothing is noted of it, it was, as the in-tree provider had it, unless the Service asks for it. CloudStack's
+    own controller notes that it was, and not which one.
     """
     noted, ours = annotations_of(service).get(ID), annotations_of(service).get(OURS)
     if noted and noted != address["id"]:
         return False
-    if noted and ours is not None:
+    if ours is not None:
         return ours == "true"
     return not is_left and address.get("ipaddress") != (service.get("spec") or {}).get("loadBalancerIP")
 
