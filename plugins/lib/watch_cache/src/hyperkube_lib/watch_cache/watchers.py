@@ -114,6 +114,10 @@ class Scope(NamedTuple):
         return (not self.namespace or obj.namespace == self.namespace) and (not self.name or obj.name == self.name)
 
 
+_Key: TypeAlias = tuple[str, str, Index | None]
+"""What a scope is equal to."""
+
+
 class CacheWatch:
     """One watcher's buffer. `drain` from one thread; `close` from any.
 
@@ -275,7 +279,7 @@ class WatcherTable:
 
     def __init__(self, indexes: Mapping[str, Callable[[CachedObject], tuple[str, ...]]]) -> None:
         self._indexes = indexes
-        self._by_scope: dict[Scope, dict[CacheWatch, None]] = {}
+        self._by_scope: dict[_Key, dict[CacheWatch, None]] = {}
         self._index_watches = 0
 
     def __len__(self) -> int:
@@ -308,26 +312,24 @@ class WatcherTable:
         obj = event.object
         if obj is None or not self._by_scope:
             return
-        transitions = Transitions(event)
+        transitions, by_scope = Transitions(event), self._by_scope
         for scope in self._scopes(obj, event.previous):
-            if watches := self._by_scope.get(scope):
+            if watches := by_scope.get(scope):
                 for watch in tuple(watches):  # a copy: a watch that is too slow ends, and is removed meanwhile
                     watch.offer(transitions)
 
-    def _scopes(self, obj: CachedObject, previous: CachedObject | None) -> Iterator[Scope]:
-        places = [("", "")]
-        if obj.namespace:
-            places += [(obj.namespace, ""), (obj.namespace, obj.name)]
-        places.append(("", obj.name))
-        for namespace, name in places:
-            yield Scope(namespace, name)
-        if not self._index_watches:
-            return
-        for index, values_of in self._indexes.items():
-            values = dict.fromkeys((*values_of(obj), *(values_of(previous) if previous else ())))
-            for value in values:
-                for namespace, name in places:
-                    yield Scope(namespace, name, (index, value))
+    def _scopes(self, obj: CachedObject, previous: CachedObject | None) -> Sequence[_Key]:
+        """Return where those watch who may want a change of an object; plain tuples, which are made sooner."""
+        namespace, name = obj.namespace, obj.name
+        places = [("", ""), ("", name)]
+        if namespace:
+            places += [(namespace, ""), (namespace, name)]
+        scopes: list[_Key] = [(*place, None) for place in places]
+        if self._index_watches:
+            for index, values_of in self._indexes.items():
+                for value in dict.fromkeys((*values_of(obj), *(values_of(previous) if previous else ()))):
+                    scopes += [(*place, (index, value)) for place in places]
+        return scopes
 
 
 def events_of_state(
