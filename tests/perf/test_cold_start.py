@@ -12,7 +12,7 @@ from hyperkube_testing.peers.ports import free_port
 from servers_under_load import Served, api_server, cluster, pace, running
 
 STARTS = 4
-MODULES = {"apiserver": 1060, "up": 1640}
+MODULES = {"apiserver": 1020, "up": 1540}
 """Each costs a tenth of a millisecond, however small it is."""
 
 LATER = ("flask", "google.protobuf", "grpc", "jinja2", "jsonschema_rs", "numpy", "prometheus_client", "yaml")
