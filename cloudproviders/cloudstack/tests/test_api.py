@@ -148,7 +148,7 @@ def test_a_job_without_a_status_is_not_taken_for_one_that_is_under_way():
 def test_no_error_shows_a_key_a_secret_or_a_signature():
     double, told = Stack(), []
     for reply in (
-        refused("listNetworks", 401),
+        refused("listNetworks", 401, f"wrong: {KEY}"),
         answer(500, b"x"),
         answer(200, b"<html>"),
         answer(302, b"", location="x"),
