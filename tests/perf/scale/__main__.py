@@ -45,6 +45,7 @@ class Load:
     rate: float
     container: float
     watches: Watches
+    http1: bool
     informers: int
     output: Path
 
@@ -128,7 +129,7 @@ class Bench:
                 sys.executable, "-m", "scale.node_process", "--servers", ",".join(self.cluster.urls),
                 "--first", str(first), "--count", str(count), "--start", str(self.load.container),
                 "--file", str(self.cluster.folder / f"{name}.json"), "--registration", str(registration),
-                "--watches", self.load.watches.value,
+                "--watches", self.load.watches.value, *(["--http1"] if self.load.http1 else []),
             ]  # fmt: skip
             self.nodes[name] = await asyncio.to_thread(
                 subprocess.Popen, command, stdin=subprocess.PIPE, cwd=Path(__file__).parents[1]
@@ -193,6 +194,9 @@ def asked(words: Sequence[str] | None = None) -> tuple[Load, servers.Wanted]:
     watches.add_argument("--pods-only", action="store_true", help="nodes watch their pods and nothing else")
     watches.add_argument(
         "--leases-only", action="store_true", help="idle nodes: leases and statuses, a connection each, and no pods"
+    )
+    parser.add_argument(
+        "--http1", action="store_true", help="a connection for each watch, instead of one of HTTP/2 for a node's"
     )
     parser.add_argument("--api-servers", type=int, default=1, help="API servers; more than one takes --etcd")
     parser.add_argument("--etcd", action="store_true", help="store everything in an etcd instead of SQLite")

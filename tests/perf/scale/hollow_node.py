@@ -5,7 +5,7 @@ itself, of services, runtime classes and CSI drivers, and of the root certificat
 of; for each pod a token, its steps as statuses and events (see `pod_status`), and its final deletion.
 
 Sources: kubernetes ``pkg/kubelet/kubelet_node_status.go``, ``util/manager/watch_based_manager.go``; component-helpers ``apimachinery/lease/controller.go``. Kubelets send protobuf
-over one connection each; these send JSON, and have a connection for each watch.
+over one connection each; these send JSON, and watch over one of HTTP/2, or one for each watch if they are told so.
 """
 
 from __future__ import annotations
@@ -50,12 +50,16 @@ class Watches(Enum):
 
 @dataclass(frozen=True)
 class Pace:
-    """How long containers take to start and stop, and within how long the nodes register, in seconds; what they watch."""
+    """How long containers take to start and stop, and within how long the nodes register, in seconds; what they watch.
+
+    With `http1` each watch is a connection, else all of a node share one of HTTP/2.
+    """
 
     start: float = 0.2
     stop: float = 0.2
     registration: float = RENEW_SECONDS
     watches: Watches = Watches.ALL
+    http1: bool = False
 
 
 class HollowNode:

@@ -39,15 +39,14 @@ async def run(servers: list[str], first: int, count: int, pace: Pace, file: Path
     connections = (
         [Connections(servers, trust, most=1) for _ in range(count)] if is_idle else [Connections(servers, trust)]
     )
-    nodes = [
-        HollowNode(
-            node_name(index),
-            Api(connections[index % len(connections)], node_token(index), samples, index),
-            node_address(index),
-            pace,
-        )
-        for index in range(first, first + count)
-    ]
+    streams = trusting()
+    streams.set_alpn_protocols(["h2"])
+    nodes = []
+    for index in range(first, first + count):
+        api = Api(connections[index % len(connections)], node_token(index), samples, index)
+        if not pace.http1:
+            api.watch_on_streams(streams)
+        nodes.append(HollowNode(node_name(index), api, node_address(index), pace))
     running = asyncio.gather(own_delay(samples), *(node.run() for node in nodes))
     ended = asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
     gc.collect()
@@ -71,9 +70,10 @@ def main() -> None:
     parser.add_argument("--start", type=float, required=True)
     parser.add_argument("--registration", type=float, required=True)
     parser.add_argument("--watches", type=Watches, default=Watches.ALL)
+    parser.add_argument("--http1", action="store_true")
     parser.add_argument("--file", type=Path, required=True)
     given = parser.parse_args()
-    pace = Pace(given.start, given.start, given.registration, given.watches)
+    pace = Pace(given.start, given.start, given.registration, given.watches, given.http1)
     uvloop.run(run(given.servers.split(","), given.first, given.count, pace, given.file))
 
 
