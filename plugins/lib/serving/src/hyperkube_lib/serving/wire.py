@@ -32,9 +32,8 @@ def head(status: int, headers: Iterable[tuple[str, str]], *, close: bool, extra:
     Raises:
         BadHeader: a line break in a header would let its author write headers of his own.
     """
-    parts = [_STATUS_TEXT.get(status) or f"HTTP/1.1 {status} \r\n"]
-    for name, value in headers:
-        parts.append(f"{name}: {value}\r\n")
+    first = _STATUS_TEXT.get(status) or f"HTTP/1.1 {status} \r\n"
+    parts = [first, *[f"{name}: {value}\r\n" for name, value in headers]]
     lines = len(parts)
     text = "".join(parts)
     if text.count("\n") != lines or text.count("\r") != lines:

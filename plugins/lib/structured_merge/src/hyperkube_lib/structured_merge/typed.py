@@ -175,8 +175,12 @@ def _compare_members(old: Object, new: Object, info: TypeInfo | None, path: Path
         here = (*path, f"f:{name}")
         if before is not MISSING and before.__class__ not in _WALKED and after.__class__ not in _WALKED:
             field_sets.insert(result.modified, here)
+            continue
+        below = info.field(name) if info is not None else None
+        if before.__class__ is dict and after.__class__ is dict and not is_atomic(below, after):
+            _compare_members(before, after, below, here, result)
         else:
-            _compare_unequal(before, after, info.field(name) if info is not None else None, here, result)
+            _compare_unequal(before, after, below, here, result)
     for name in old.keys() - new.keys():
         _compare_unequal(
             old[name], MISSING, info.field(name) if info is not None else None, (*path, f"f:{name}"), result

@@ -228,7 +228,8 @@ def decode_patched(
         request.warn(text)
     if request.info.subresource == "status":
         request.status = KnownStatus(obj.get("status"))
-    codec.default(obj)
+    if not kept or obj.keys() != kept.keys():  # else no more than metadata is new, which has no defaults
+        codec.default(obj)
     return obj
 
 
