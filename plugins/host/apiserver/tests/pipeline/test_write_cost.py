@@ -129,13 +129,13 @@ def counted(asked, server):
 @pytest.mark.parametrize(
     ("make", "budget"),
     [
-        pytest.param(create_config_map, 264, id="create a ConfigMap"),
-        pytest.param(create_pod, 272, id="create a pod"),
-        pytest.param(patch_label, 380, id="patch a label"),
-        pytest.param(put_status, 392, id="put a status"),
-        pytest.param(in_protobuf(create_config_map), 273, id="create a ConfigMap in protobuf"),
-        pytest.param(in_protobuf(create_pod), 293, id="create a pod in protobuf"),
-        pytest.param(in_protobuf(put_status), 392, id="put a status in protobuf"),
+        pytest.param(create_config_map, 266, id="create a ConfigMap"),
+        pytest.param(create_pod, 308, id="create a pod"),
+        pytest.param(patch_label, 422, id="patch a label"),
+        pytest.param(put_status, 430, id="put a status"),
+        pytest.param(in_protobuf(create_config_map), 275, id="create a ConfigMap in protobuf"),
+        pytest.param(in_protobuf(create_pod), 333, id="create a pod in protobuf"),
+        pytest.param(in_protobuf(put_status), 436, id="put a status in protobuf"),
         pytest.param(lambda: GET, 20, id="get a pod"),
     ],
 )
