@@ -96,6 +96,24 @@ def test_kept_answers_equal_fresh_ones(profile, seed):
             placed.append(one.pod)
 
 
+def test_templates_that_would_be_asked_anew_are_not_kept(profile):
+    cache = SchedulerCache()
+    table = cache.table()
+    for index in range(40):
+        cache.put_node(node(f"n{index}", cpu="32"))
+    kept = Algorithm(profile.filters, profile.scores, Random(1))
+    known = []
+    for number in range(200):
+        meta = {"name": f"p{number}", "namespace": "default", "uid": str(number), "labels": {"app": f"a{number}"}}
+        info = PreparedPod.of({"metadata": meta, "spec": {"containers": [{"name": "c"}]}}, table)
+        cache.assume(info, kept.schedule(info, table).node)
+        known.append(len(kept._equivalence_cache))
+
+    # A template is of use until more than half of the nodes, and eight, have changed.
+    assert max(known) < 80
+    assert list(kept._equivalence_cache)[-1] == info.template_key
+
+
 def test_scores_times_weights_add_up_to_the_choice(profile):
     cache = SchedulerCache()
     table = cache.table()

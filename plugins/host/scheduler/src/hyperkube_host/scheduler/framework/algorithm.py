@@ -290,7 +290,9 @@ class Algorithm:
         )
         cached = self._equivalence_cache[pod.template_key] = EquivalenceClass(pod, nodes, plugins, self._timer)
         self._equivalence_cache.move_to_end(pod.template_key)
-        while len(self._equivalence_cache) > max(4, EQUIVALENCE_CACHE_CELLS // len(nodes)):
+        limit = max(4, EQUIVALENCE_CACHE_CELLS // len(nodes))
+        # In the order of their last use: what is outdated would be asked anew, and only takes memory until then.
+        while len(self._equivalence_cache) > limit or next(iter(self._equivalence_cache.values())).is_outdated(nodes):
             self._equivalence_cache.popitem(last=False)
         return cached
 

@@ -116,6 +116,11 @@ class EquivalenceClass:
         self.weights = {name: weight for name, _, weight in self._scores}
         self.generation, self.node_generation = nodes.generation, nodes.node_generation
 
+    def is_outdated(self, nodes: Nodes) -> bool:
+        """Tell whether so much has changed that `refresh` would not be possible, now or ever."""
+        changed = nodes.changed_since(self.generation)
+        return changed is None or len(changed) * 2 > len(nodes) + 16
+
     def refresh(self, pod: PodInfo, nodes: Nodes) -> bool:
         """Ask again about what changed; tell whether that was possible, or everything must be asked anew."""
         generation, node_generation = nodes.generation, nodes.node_generation
