@@ -1,9 +1,15 @@
 """Placed pods are remembered small, and nothing that scheduling looks at is lost."""
 
 import copy
+import sys
 
 import pytest
-from hyperkube_host.scheduler.cache.assigned_pods import SHARED_PARTS, AssignedPodTransform, same_for_scheduling
+from hyperkube_host.scheduler.cache.assigned_pods import (
+    LAYOUTS,
+    SHARED_PARTS,
+    AssignedPodTransform,
+    same_for_scheduling,
+)
 
 TEMPLATE = {
     "containers": [
@@ -77,6 +83,29 @@ def test_pods_of_one_template_share_its_parts():
     assert one["metadata"]["labels"] is two["metadata"]["labels"]
     assert one["status"] is two["status"]
     assert (one["spec"]["nodeName"], two["spec"]["nodeName"]) == ("n1", "n2")
+
+
+def test_pods_share_their_tables_of_keys_and_are_plain_dicts():
+    transform = AssignedPodTransform()
+
+    kept = [transform(pod(f"p{index}", phase="Running")) for index in range(100)][-1]
+
+    for part in (kept, kept["metadata"], kept["spec"]):
+        assert type(part) is dict
+        assert sys.getsizeof(part) < 0.7 * sys.getsizeof(dict(part.items()))
+    kept["metadata"]["finalizers"] = ["late"]
+    assert "finalizers" not in transform(pod("another"))["metadata"]
+
+
+def test_sets_of_keys_that_are_shared_are_bounded():
+    transform = AssignedPodTransform()
+
+    for index in range(2 * LAYOUTS):
+        one = pod("a")
+        one["metadata"][f"key{index}"] = "x"
+        assert transform(one)["metadata"][f"key{index}"] == "x"
+
+    assert len(transform._layouts) == LAYOUTS
 
 
 def test_what_is_remembered_for_sharing_is_bounded():
