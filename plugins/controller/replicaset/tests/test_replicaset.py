@@ -46,6 +46,28 @@ class TestContract(ControllerContract):
         rig.client.seed(REPLICA_SETS, RS)
 
 
+def test_a_status_waits_for_the_news_of_the_one_written_before(monkeypatch):
+    world = rig((REPLICA_SETS, RS))
+    versions, update = [], world.client.update
+
+    def written(resource, obj, *args, **more):
+        versions.append(obj["metadata"]["resourceVersion"])
+        return update(resource, obj, *args, **more)
+
+    monkeypatch.setattr(world.client, "update", written)
+    ready = {"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}}
+    for one in world.client.objects(PODS)[:2]:
+        world.client.patch(PODS, one["metadata"]["name"], ready, "d", subresource="status")
+        world.informers.informer(PODS).refresh()
+        world.controllers[0].drain()
+    assert len(versions) == 1
+
+    world.settle()
+
+    assert len(versions) == len(set(versions)) == 2
+    assert world.client.objects(REPLICA_SETS)[0]["status"]["readyReplicas"] == 2
+
+
 def test_it_makes_pods_of_the_template():
     world = rig((REPLICA_SETS, RS))
 

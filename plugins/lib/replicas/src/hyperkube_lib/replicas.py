@@ -31,6 +31,7 @@ from hyperkube.machinery.objects import (
     labels_of,
     metadata,
     namespace_of,
+    resource_version_of,
     split_key,
     uid_of,
 )
@@ -138,6 +139,7 @@ class ReplicasController:
         self._expectations = Expectations(self._clock)
         self._pod_control = PodControl(self._client, self._recorder, self._expectations)
         self._scaled_down = scaled_down
+        self._outdated: dict[str, str] = {}
         self._shows_terminating = shows_terminating and context.gates.get(TERMINATING_REPLICAS, True)
         self._owners = plugin.informers.informer(resource)
         self._pods = plugin.informers.informer(PODS)
@@ -208,6 +210,7 @@ class ReplicasController:
         owner = self._owners.get(*split_key(key))
         if owner is None:
             self._expectations.forget(key)
+            self._outdated.pop(key, None)
             return None
         # Asked before the pods are read: a pod that the watch brings in between is then counted, never forgotten.
         satisfied = self._expectations.satisfied(key)
@@ -252,9 +255,13 @@ class ReplicasController:
     def _write_status(self, owner: Object, pods: list[Object], failures: list[Failure], now: datetime) -> None:
         status = status_of(owner, pods, self._message(owner, pods, failures), now, self._terminating(owner))
         changed = workloads.merged_status(owner, status)
-        if changed is None:
+        key, version = key_of(owner), resource_version_of(owner)
+        # What is written on a version of before an own write is refused; the news of that write brings the next sync.
+        if changed is None or self._outdated.get(key) == version:
             return
-        self._client.update(self._resource, changed, namespace_of(owner), subresource="status")
+        written = self._client.update(self._resource, changed, namespace_of(owner), subresource="status")
+        if resource_version_of(written) != version:
+            self._outdated[key] = version
 
     @staticmethod
     def _message(owner: Object, pods: list[Object], failures: list[Failure]) -> str:
