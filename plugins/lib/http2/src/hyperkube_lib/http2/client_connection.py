@@ -264,7 +264,7 @@ class ClientConnection:
                     self._take_in(data)
             except _NOT_YET:
                 self._write()
-            except (OSError, ProtocolError) as error:
+            except (OSError, ProtocolError, ValueError) as error:  # ValueError: bytes that are no text in a header
                 self._end(ConnectionResetError(f"{self._address}: {error}"))
             self._changed.notify_all()
             if not self._over:
