@@ -1,9 +1,9 @@
 """An informer's cache that keeps compressed what was not looked at lately: a pod of 3.2 KB in 0.3.
 
-A controller works on a few hundred objects at a time, and tens of thousands rest. The latest ones are dicts whose parts
-are shared, as in every informer's cache; the others are their JSON, compressed with another one of their resource as
-zlib's dictionary: 33 µs to press, once for each object that comes to rest, 23 to read one again, which then counts as
-one of the latest. Who goes through all of them changes nothing about that: use `each`, as a list of all would be dicts.
+A controller works on a few hundred objects at a time, and tens of thousands rest. The latest ones are dicts, which share
+nothing; the others are their JSON, compressed with another one of their resource as zlib's dictionary: 33 µs to press,
+once for each object that comes to rest, 23 to read one again, which then counts as one of the latest. Who goes through
+all of them changes nothing about that: use `each`, as a list of all would be dicts.
 
 What comes out is as it went in, byte for byte, and read-only as ever; asked for twice, a cold object may be two dicts.
 """
@@ -105,7 +105,7 @@ class CompressedCache(ObjectCache):
         return self._warmed({key: found})[0] if type(found) is bytes else found
 
     def keep(self, obj: Object) -> Object:
-        """Return `obj`, the caller's own, as it is: `put` shares what it has in common with others."""
+        """Return `obj` as it is: to find what few hot ones have in common costs more than to compress them once."""
         return obj
 
     def by_index(self, name: str, value: str) -> list[Object]:
@@ -124,8 +124,6 @@ class CompressedCache(ObjectCache):
             rests: it is one of a list, nothing is new.
         """
         key = f"{namespace_of(obj)}/{name_of(obj)}"
-        if not rests:
-            obj = self._interner.intern(obj, self.at(key))
         with self._lock:
             old = self.at(key)
             self.held[key] = self._press.press(obj) if rests else obj

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from prometheus_client.registry import Collector
 
 NAMESPACE = "kube-system"
-HOT = {PODS: 512, ENDPOINTS: 64, ENDPOINT_SLICES: 64, NODES: None, LEASES: None, NAMESPACES: None}
+HOT = {PODS: 320, ENDPOINTS: 64, ENDPOINT_SLICES: 64, NODES: None, LEASES: None, NAMESPACES: None}
 """How many objects of a resource are dicts, see `compressed`: all of those that are few, or change all the time."""
 
 
