@@ -9,9 +9,10 @@ from dataclasses import replace
 
 from hyperkube_host.apiserver.connect.pods import forwarded_ports, log, stream
 from hyperkube_host.apiserver.connect.proxy import proxy
-from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
+from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.request.request_info import flag
 from hyperkube_host.apiserver.request.results import RawResult
+from hyperkube_host.apiserver.request.target import Target
 from hyperkube_host.apiserver.rest.services import Services
 
 from hyperkube.hookspecs.api import Subresource

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from urllib.parse import quote, urlencode
 
 from hyperkube_host.apiserver.connect.kubelets import as_status, relay_to
-from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
+from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.request.request_info import flag
+from hyperkube_host.apiserver.request.target import Target
 from hyperkube_host.apiserver.rest.options import integer
 from hyperkube_host.apiserver.rest.services import Services
 from hyperkube_lib.serving.exchange import Answer, Passed, Response

@@ -10,7 +10,8 @@ from urllib.parse import quote, urlencode
 
 from hyperkube_host.apiserver.connect.addresses import check_proxyable, is_proxyable
 from hyperkube_host.apiserver.connect.kubelets import address_of, dialler, port_of, relay_to
-from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
+from hyperkube_host.apiserver.request.api_request import ApiRequest
+from hyperkube_host.apiserver.request.target import Target
 from hyperkube_host.apiserver.rest.services import Services
 from hyperkube_lib.serving.exchange import Answer, RelayUpgrade, Response
 

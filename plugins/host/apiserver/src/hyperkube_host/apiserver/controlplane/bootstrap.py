@@ -14,8 +14,9 @@ from collections.abc import Iterable, Sequence
 
 from hyperkube_host.apiserver.controlplane.system_objects import SystemObjects
 from hyperkube_host.apiserver.options import Options
-from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
+from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.request.request_info import RequestInfo
+from hyperkube_host.apiserver.request.target import Target
 from hyperkube_host.apiserver.resources.registry import Registry
 from hyperkube_host.apiserver.resources.served import ServedResource
 from hyperkube_host.apiserver.rest import stored

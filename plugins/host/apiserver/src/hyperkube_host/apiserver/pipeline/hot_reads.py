@@ -20,8 +20,9 @@ from hyperkube_host.apiserver.authorization.union import Authorization
 from hyperkube_host.apiserver.flowcontrol.flow_control import Flow, FlowControl
 from hyperkube_host.apiserver.pipeline.dispatch import locate
 from hyperkube_host.apiserver.pipeline.impersonation import impersonates
-from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
+from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.request.request_info import RequestInfo, parse
+from hyperkube_host.apiserver.request.target import Target
 from hyperkube_host.apiserver.rest import read
 from hyperkube_host.apiserver.rest.services import Services
 from hyperkube_host.apiserver.routes.metrics import RequestKey, RequestMetrics, RequestSeries, key_of

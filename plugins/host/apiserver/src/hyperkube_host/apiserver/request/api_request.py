@@ -10,11 +10,8 @@ from typing import TYPE_CHECKING, Any
 from hyperkube_host.apiserver.request.request_info import RequestInfo
 from hyperkube_host.apiserver.request.warning_headers import Warnings
 from hyperkube_host.apiserver.resources.known_metadata import KnownStatus
-from hyperkube_host.apiserver.resources.served import ServedResource
 
-from hyperkube.hookspecs.api import Subresource
 from hyperkube.machinery.dataclass import dataclass
-from hyperkube.machinery.groups import GroupVersionKind
 from hyperkube.machinery.users import UserInfo
 
 if TYPE_CHECKING:
@@ -91,18 +88,3 @@ class ApiRequest:
     def warn(self, text: str) -> None:
         """Add a warning for the client, once."""
         self.warnings.append(text)
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """What a resource request addresses."""
-
-    served: ServedResource
-    namespace: str
-    name: str
-    sub: Subresource | None = None
-
-    @property
-    def kind(self) -> GroupVersionKind:
-        """The kind of the request's object: the subresource's where it has one of its own."""
-        return self.sub.kind if self.sub is not None else self.served.kind

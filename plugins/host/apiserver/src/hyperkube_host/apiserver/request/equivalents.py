@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hyperkube_host.apiserver.request.api_request import Target
+from hyperkube_host.apiserver.request.target import Target
 from hyperkube_host.apiserver.resources.served import ServedResource, converted
 
 from hyperkube.hookspecs.admission import Equivalent

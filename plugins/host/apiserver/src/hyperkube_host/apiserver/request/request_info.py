@@ -20,7 +20,7 @@ from hyperkube.machinery.labels import Requirement, SelectorError, parse_selecto
 from hyperkube.machinery.users import UserInfo
 
 if TYPE_CHECKING:
-    from hyperkube_host.apiserver.request.api_request import Target
+    from hyperkube_host.apiserver.request.target import Target
 
 _VERBS = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _MANY = frozenset({"list", "watch", "deletecollection"})

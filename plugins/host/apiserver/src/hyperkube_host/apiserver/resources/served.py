@@ -237,7 +237,10 @@ class ServedResource:
     def __repr__(self) -> str:
         return f"<ServedResource {self.group_resource} {self.spec.resource.version}>"
 
-    is_plain = cached_property(is_plain)
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether nothing is added to new objects: neither by defaults nor by the strategy."""
+        return not self.custom and is_plain(self.codec, type(self.strategy))
 
     @property
     def is_virtual(self) -> bool:

@@ -12,8 +12,9 @@ from typing import Any
 
 from hyperkube_host.apiserver.admission.chain import undo
 from hyperkube_host.apiserver.admission.shared_members import end_sharing, part_members, share
-from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
+from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.request.results import ObjectResult
+from hyperkube_host.apiserver.request.target import Target
 from hyperkube_host.apiserver.resources.known_metadata import KnownMetadata, KnownStatus
 from hyperkube_host.apiserver.rest import metadata, stored
 from hyperkube_host.apiserver.rest.create import place

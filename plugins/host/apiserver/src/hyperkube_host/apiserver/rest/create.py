@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import orjson
 from hyperkube_host.apiserver.admission.chain import undo
-from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
+from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.request.results import ObjectResult
+from hyperkube_host.apiserver.request.target import Target
 from hyperkube_host.apiserver.resources.known_metadata import KnownMetadata, KnownObject
 from hyperkube_host.apiserver.resources.served import ServedResource
 from hyperkube_host.apiserver.resources.template_text import metadata_text, template_text

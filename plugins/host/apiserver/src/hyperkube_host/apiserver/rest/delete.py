@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
+from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.request.results import ObjectResult, success
+from hyperkube_host.apiserver.request.target import Target
 from hyperkube_host.apiserver.rest import stored
 from hyperkube_host.apiserver.rest.delete_options import IGNORE_READ_ERROR, delete_options
 from hyperkube_host.apiserver.rest.delete_unreadable import delete_unreadable

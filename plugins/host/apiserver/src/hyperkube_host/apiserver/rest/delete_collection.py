@@ -8,8 +8,9 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
-from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
+from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.request.results import ListPage
+from hyperkube_host.apiserver.request.target import Target
 from hyperkube_host.apiserver.rest.delete import delete_one
 from hyperkube_host.apiserver.rest.delete_options import IGNORE_READ_ERROR, delete_options
 from hyperkube_host.apiserver.rest.options import refuse

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
+from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.request.request_info import RequestInfo
+from hyperkube_host.apiserver.request.target import Target
 from hyperkube_host.apiserver.resources.registry import Registry
 from hyperkube_host.apiserver.resources.served import ServedResource
 from hyperkube_host.apiserver.rest.change import Change, change

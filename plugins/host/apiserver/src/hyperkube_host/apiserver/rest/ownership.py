@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 
-from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
+from hyperkube_host.apiserver.request.api_request import ApiRequest
+from hyperkube_host.apiserver.request.target import Target
 from hyperkube_host.apiserver.resources.served import ServedResource
 from hyperkube_host.apiserver.rest.patch_text import converter_text
 from hyperkube_host.apiserver.rest.whole_seconds import WholeSeconds

@@ -9,8 +9,9 @@ from collections.abc import Callable
 from itertools import islice
 from typing import Any
 
-from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
+from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.request.results import ObjectResult
+from hyperkube_host.apiserver.request.target import Target
 from hyperkube_host.apiserver.resources.known_metadata import KnownStatus
 from hyperkube_host.apiserver.resources.served import Codec
 from hyperkube_host.apiserver.rest import stored

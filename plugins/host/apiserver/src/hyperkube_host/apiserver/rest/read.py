@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
+from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.request.request_info import flag
 from hyperkube_host.apiserver.request.results import ListPage, ObjectResult, OpenedWatch, WatchSignal
+from hyperkube_host.apiserver.request.target import Target
 from hyperkube_host.apiserver.rest.continue_token import encode_token
 from hyperkube_host.apiserver.rest.list_options import (
     check,

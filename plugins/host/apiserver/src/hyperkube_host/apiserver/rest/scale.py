@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
+from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.request.request_info import flag
+from hyperkube_host.apiserver.request.target import Target
 from hyperkube_host.apiserver.rest.change import Change, change, uid_conflict
 from hyperkube_host.apiserver.rest.ownership import manager_of
 from hyperkube_host.apiserver.rest.services import Services

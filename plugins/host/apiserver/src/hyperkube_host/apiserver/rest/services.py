@@ -10,8 +10,9 @@ from random import Random
 
 from hyperkube_host.apiserver.admission.chain import AdmissionChain, UserMay
 from hyperkube_host.apiserver.options import Options
-from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
+from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.request.equivalents import ServedVersions
+from hyperkube_host.apiserver.request.target import Target
 from hyperkube_host.apiserver.resources.registry import Registry
 from hyperkube_host.apiserver.rest.ownership import FieldOwnership
 from hyperkube_host.apiserver.rest.whole_seconds import WholeSeconds

@@ -6,8 +6,9 @@ Source: kubernetes apiserver ``pkg/endpoints/handlers/{create,update,patch}.go``
 from __future__ import annotations
 
 from hyperkube_host.apiserver.admission.shared_members import part_members
-from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
+from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.request.results import ObjectResult
+from hyperkube_host.apiserver.request.target import Target
 from hyperkube_host.apiserver.rest.apply import read_applied
 from hyperkube_host.apiserver.rest.create import admit_virtual, place
 from hyperkube_host.apiserver.rest.options import create_options

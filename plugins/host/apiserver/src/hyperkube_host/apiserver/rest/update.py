@@ -5,8 +5,9 @@ Source: kubernetes apiserver ``pkg/endpoints/handlers/update.go``.
 
 from __future__ import annotations
 
-from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
+from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.request.results import ObjectResult
+from hyperkube_host.apiserver.request.target import Target
 from hyperkube_host.apiserver.rest import stored
 from hyperkube_host.apiserver.rest.change import Change, change
 from hyperkube_host.apiserver.rest.create import place, store_new
