@@ -1,6 +1,6 @@
 """An informer's cache that keeps compressed what was not looked at lately: a pod of 3.2 KB in 0.3.
 
-A controller works on a few hundred objects at a time, and tens of thousands rest. The latest ones are dicts, which share
+A controller works on a few hundred objects at a time, and tens of thousands rest. The latest are dicts, which share
 nothing; the others are their JSON, compressed with another one of their resource as zlib's dictionary: 33 µs to press,
 once for each object that comes to rest, 23 to read one again, which then counts as one of the latest. Who goes through
 all of them changes nothing about that: use `each`, as a list of all would be dicts.
