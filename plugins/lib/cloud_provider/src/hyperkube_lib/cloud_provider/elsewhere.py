@@ -3,7 +3,8 @@
 Looked for: a client library that is kept. Those of Rackspace (``pyrax``; ``rackspaceauth``, which speaks its identity
 service, silences a process's warnings of TLS where it is imported) and Mesos (``mesos.interface``) are given up, Photon
 Platform's is gone, as the last two clouds are.
-Source: kubernetes 1.5 ``pkg/cloudprovider/providers/providers.go``.
+Source: kubernetes 1.5 ``pkg/cloudprovider/providers/providers.go``; of ``hpe``, which was there for a short time, its
+``hpe/hpe.go``.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from hyperkube.machinery.errors import UsageError
 INSTEAD: Final = {
     "photon": "is no more: VMware has given Photon Platform up, and no client library of it is left",
     "mesos": "is no more: Apache Mesos is retired, and Kubernetes runs on it no longer",
+    "hpe": "is no more: it gave balancers addresses of a range, START_IP to END_IP; MetalLB does so without a cloud",
     "rackspace": "has no client library that is kept: its clouds are OpenStack's, use --cloud-provider=openstack",
 }
 """Name → what follows it in the message."""
