@@ -62,6 +62,9 @@ class TestContract(FaultContract):
     def node(self):
         return node()
 
+    def ssh_keys(self, instances):
+        return list(instances.ssh_keys)
+
 
 def test_faults_are_met_at_each_of_a_balancers_changing_calls():
     things = FaultyThings()

@@ -48,6 +48,9 @@ _THING = re.compile(
 )
 
 
+_CLUSTERS = re.compile(rf"/v1/projects/{PROJECT}/locations/([^/]+)/clusters")
+
+
 def error(status, reason, text):
     told = {"message": text, "domain": "global", "reason": reason}
     return status, {"error": {"code": status, "message": text, "errors": [told]}}
@@ -69,6 +72,13 @@ class Google(RestDouble):
         self.things["global/networks/default"] = {"name": "default", "autoCreateSubnetworks": True}
         self.subnet("default", "10.128.0.0/20")
         self.members = {}
+        others = {"key": "sshKeys", "value": "ops:ssh-rsa AAAAB1 ops@desk"}
+        self.metadata = {
+            "kind": "compute#metadata",
+            "fingerprint": "m0",
+            "items": [{"key": "google-a", "value": "b"}, others],
+        }
+        self.clusters = {}
 
     def subnet(self, name, block):
         path = f"regions/{REGION}/subnetworks/{name}"
@@ -98,7 +108,7 @@ class Google(RestDouble):
     def everything(self):
         kept = {path: dict(thing) for path, thing in self.things.items() if "/instances/" not in path}
         members = {path: sorted(names) for path, names in self.members.items()}
-        return kept, members
+        return kept, members, self.metadata["items"]
 
     def made(self, kind):
         return [path.rpartition("/")[2] for path in self.things if f"/{kind}/" in path]
@@ -106,6 +116,13 @@ class Google(RestDouble):
     def play(self, method, path, query, body):
         if path.startswith("/computeMetadata/"):
             raise AssertionError("the metadata server is another host")
+        if found := _CLUSTERS.fullmatch(path):
+            rows = [{"name": name, "location": found[1]} for name in self.clusters.get(found[1], ())]
+            return 200, {"clusters": rows} if rows else {}
+        if path == f"/compute/v1/projects/{PROJECT}":
+            return 200, {"kind": "compute#project", "name": PROJECT, "commonInstanceMetadata": self.metadata}
+        if path == f"/compute/v1/projects/{PROJECT}/setCommonInstanceMetadata":
+            return self._set_metadata(body)
         project, place, kind, name, verb = _THING.fullmatch(path).groups("")
         if project != PROJECT and kind not in {"firewalls", "routes", "networks", "subnetworks"}:
             return error(404, "notFound", f"The resource 'projects/{project}' was not found")
@@ -128,6 +145,15 @@ class Google(RestDouble):
         if method == "PUT" and kind == "backendServices" and body.get("fingerprint") != held["fingerprint"]:
             return error(412, "conditionNotMet", "Invalid fingerprint.")
         self.things[f"{where}/{name}"] = {**held, **body} if method == "PATCH" else self._filled(where, kind, body)
+        return self._operation()
+
+    def _set_metadata(self, body):
+        keys = [row["key"] for row in body["items"]]
+        if set(body) - {"kind", "fingerprint", "items"} or len(keys) != len(set(keys)):
+            return error(400, "invalid", f"Unknown names {sorted(body)}, or keys twice {keys}")
+        if body.get("fingerprint") != self.metadata["fingerprint"]:
+            return error(412, "conditionNotMet", "Supplied fingerprint does not match current metadata fingerprint.")
+        self.metadata = body | {"fingerprint": f"{body['fingerprint']}+"}
         return self._operation()
 
     def _operation(self):

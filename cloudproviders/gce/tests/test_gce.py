@@ -10,8 +10,12 @@ INTERNAL = {"networking.gke.io/load-balancer-type": "Internal"}
 class TestContract(RestCloudContract):
     @pytest.fixture
     def built(self, double, built):
-        self.machine = double.machine()
+        self.machine, self.google = double.machine(), double
         return built
+
+    def ssh_keys(self, instances):
+        (lines,) = [row["value"] for row in self.google.metadata["items"] if row["key"] == "sshKeys"]
+        return lines.splitlines()
 
     def shapes(self):
         local = service("local")

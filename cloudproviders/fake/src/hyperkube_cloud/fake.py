@@ -111,7 +111,22 @@ def _status(service: Object) -> Object:
 
 
 class FakeInstances:
-    """A machine behind each node; implements `hyperkube.hookspecs.cloud.Instances`."""
+    """A machine behind each node; implements `hyperkube.hookspecs.cloud.Instances` and `AddsSshKeys` there.
+
+    Attributes:
+        ssh_keys: lines ``USER:TYPE BASE64``; no machine is there that they would open.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.ssh_keys: tuple[str, ...] = ()
+
+    def add_ssh_key(self, user: str, public_key: str) -> None:
+        """Note the key."""
+        line = f"{user}:{public_key}"
+        with self._lock:
+            if line not in self.ssh_keys:
+                self.ssh_keys += (line,)
 
     def exists(self, node: Object) -> bool:
         """Tell whether the node has reported from a machine, or was given one here, and has not lost it."""

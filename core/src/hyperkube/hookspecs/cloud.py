@@ -152,6 +152,14 @@ class AddsPodRanges(PodRanges, Protocol):
         """Give a machine that has no range this one; no error if it has it, `InstanceNotFound` without a machine."""
 
 
+@runtime_checkable
+class AddsSshKeys(Protocol):
+    """Instances that a user's key opens, all of them and those to come: for ``--ssh-user`` of the API server."""
+
+    def add_ssh_key(self, user: str, public_key: str) -> None:
+        """Let the holder of a key, ``TYPE BASE64``, in as that user, beside all others; no error if it is so."""
+
+
 class Clusters(Protocol):
     """The clusters that a provider keeps a list of."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 
 from hyperkube_cloud.gce.cluster_id import ClusterId
+from hyperkube_cloud.gce.clusters import GceClusters
 from hyperkube_cloud.gce.compute import Compute
 from hyperkube_cloud.gce.config import GceConfig, read_config
 from hyperkube_cloud.gce.credentials import Tokens
@@ -84,6 +85,7 @@ class Gce(RestCloud):
             routes=GceRoutes(compute, instances, location),
             volumes=disks,
             disks=disks,
+            clusters=GceClusters(api, config, location, instances.zones),
         )
 
     def _tell(self, service: Object, text: str) -> None:

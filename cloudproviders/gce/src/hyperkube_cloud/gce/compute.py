@@ -63,6 +63,17 @@ class Compute:
         """
         return self._api.call("GET", self.url(path))
 
+    def project(self) -> Json:
+        """Return the machines' project.
+
+        Raises:
+            CloudUnavailable: the answer is no project; also all that `RestApi.call` raises.
+        """
+        found = self._api.call("GET", self.url("").rstrip("/"))
+        if not found.get("name"):
+            raise CloudUnavailable("the API describes a project without a name")
+        return found
+
     def find(self, path: str) -> Json | None:
         """Return a thing, None if there is none."""
         try:

@@ -11,7 +11,8 @@ from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.record import Record
 
 API = "https://compute.googleapis.com/compute/v1/"
-WITHOUT_EFFECT = frozenset({"alpha-features", "container-api-endpoint"})
+CONTAINER_API = "https://container.googleapis.com/"
+WITHOUT_EFFECT = frozenset({"alpha-features"})
 
 
 class GceConfig(Record):
@@ -26,7 +27,7 @@ class GceConfig(Record):
         node_tags: of the machines, for firewalls; without them the longest tag that begins each machine's name.
         node_instance_prefix: what all machines' names begin with.
         regional, multizone: machines stand in all zones of the region.
-        api_endpoint: another address of the API.
+        api_endpoint, container_api_endpoint: other addresses of the API, and of that of clusters.
         secondary_range_name: of the subnetwork's ranges, that which machines get alias ranges of.
         local_zone: the zone; without it the machine's own.
     """
@@ -43,6 +44,7 @@ class GceConfig(Record):
     regional: bool = False
     multizone: bool = False
     api_endpoint: str = ""
+    container_api_endpoint: str = ""
     secondary_range_name: str = ""
     local_zone: str = ""
 
@@ -53,6 +55,11 @@ class GceConfig(Record):
     def endpoint(self) -> str:
         """Where the API is, with a slash at the end."""
         return f"{(self.api_endpoint or API).rstrip('/')}/"
+
+    @property
+    def container_endpoint(self) -> str:
+        """Where the API of clusters is, with a slash at the end."""
+        return f"{(self.container_api_endpoint or CONTAINER_API).rstrip('/')}/"
 
 
 def read_config(path: str) -> GceConfig:

@@ -16,7 +16,8 @@ from hyperkube_cloud.gce.config import GceConfig
 from hyperkube.hookspecs.cloud import CloudUnavailable
 from hyperkube.machinery.clock import Clock
 
-SCOPES = ("https://www.googleapis.com/auth/compute",)
+SCOPES = ("https://www.googleapis.com/auth/cloud-platform", "https://www.googleapis.com/auth/compute")
+"""Of Google's default credentials; the machine's account has those that the machine was made with."""
 DEFAULT_CREDENTIALS = "nil"
 EARLY = 60.0
 """Seconds before its end at which a token is no longer used."""
@@ -61,7 +62,7 @@ class Tokens:
         if self._config.token_url == DEFAULT_CREDENTIALS:
             credentials, _ = google.auth.default(scopes=list(SCOPES), request=request)
         else:
-            credentials = library.Credentials(scopes=list(SCOPES))
+            credentials = library.Credentials()
 
         def own() -> tuple[str, float]:
             credentials.refresh(request)

@@ -14,6 +14,7 @@ from typing import Any, Final
 from hyperkube_cloud.gce.compute import Compute, name_of_link
 from hyperkube_cloud.gce.config import GceConfig
 from hyperkube_cloud.gce.location import Location, Metadata, region_of
+from hyperkube_cloud.gce.ssh_keys import add_key
 from hyperkube_lib.cloud_provider.nodes import ZONE, found_for, provider_id_of
 
 from hyperkube.hookspecs.cloud import CloudFailed, CloudUnavailable, InstanceMetadata, InstanceNotFound
@@ -76,7 +77,7 @@ def host_path(zone: str, name: str) -> str:
 
 
 class GceInstances:
-    """Instances; implements `hyperkube.hookspecs.cloud.Instances`, `CurrentInstance` and `AddsPodRanges` there."""
+    """Instances; those of `hyperkube.hookspecs.cloud`, with `CurrentInstance`, `AddsPodRanges` and `AddsSshKeys`."""
 
     def __init__(self, compute: Compute, config: GceConfig, location: Location, metadata: Metadata) -> None:
         self._compute, self._config, self._location, self._metadata = compute, config, location, metadata
@@ -150,6 +151,10 @@ class GceInstances:
         body = {"name": cards[0]["name"], "fingerprint": cards[0].get("fingerprint"), "aliasIpRanges": [alias]}
         place = f"zones/{name_of_link(machine['zone'])}/instances/{machine['name']}/updateNetworkInterface"
         self._compute.change("PATCH", f"{place}?networkInterface={cards[0]['name']}", body)
+
+    def add_ssh_key(self, user: str, public_key: str) -> None:
+        """Open all machines of the project to a key; see `add_key`."""
+        add_key(self._compute, user, public_key)
 
     def machine(self, node: Object) -> Machine:
         """Return the instance as Compute Engine describes it.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NoReturn, TypeVar
 from hyperkube.hookspecs import cloud as specs
 from hyperkube.hookspecs.base import Plugin
 from hyperkube.hookspecs.cloud import (
+    AddsSshKeys,
     Cloud,
     CloudFailed,
     CloudHooks,
@@ -93,6 +94,12 @@ class CloudContract:
     def instances(self, built: Plugin) -> Instances:
         """Return the capability, or skip the test."""
         return _needed(self.cloud(built).instances, "instances")
+
+    def ssh_keys(self, instances: Instances) -> list[str]:
+        """Return the lines, ``USER:TYPE BASE64…``, of the keys that open the machines; for providers that add keys."""
+        import pytest
+
+        pytest.fail("a provider that adds SSH keys overrides ssh_keys(): the lines that its machines are given")
 
     def routes(self, built: Plugin) -> Routes:
         """Return the capability, or skip the test."""
@@ -206,6 +213,20 @@ class CloudContract:
         assert not instances.exists(stranger)
         with raises(InstanceNotFound):
             instances.metadata(stranger)
+
+    def test_an_ssh_key_is_added_once_and_beside_others(self, built: Plugin) -> None:
+        instances = self.instances(built)
+        adder: object = instances
+        if not isinstance(adder, AddsSshKeys):
+            raise SkipTest("this provider adds no SSH keys")
+        before = self.ssh_keys(instances)
+
+        for user, key in (("core", "ssh-rsa AAAAB3"), ("core", "ssh-rsa AAAAB4"), ("core", "ssh-rsa AAAAB3")):
+            adder.add_ssh_key(user, key)
+
+        added = [line for line in self.ssh_keys(instances) if line not in before]
+        assert [line.split()[:2] for line in added] == [["core:ssh-rsa", "AAAAB3"], ["core:ssh-rsa", "AAAAB4"]]
+        assert self.ssh_keys(instances)[: len(before)] == before
 
     def test_routes_may_be_made_and_removed_repeatedly(self, built: Plugin) -> None:
         routes = self.routes(built)
