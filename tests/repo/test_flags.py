@@ -173,7 +173,7 @@ NAMED = tuple(cloud for cloud in CLOUDS if cloud not in {"cloud.cloudstack", "cl
 LOOPS = ("controller.cloud-node", "controller.cloud-node-lifecycle", "controller.route", "controller.service")
 VOLUMES = ("csi.azure-file", "csi.cloud-disks")
 OF_CLOUDS = [
-    ("kube-apiserver", "cloud-provider", ()),
+    ("kube-apiserver", "cloud-provider", ("kube-apiserver",)),
     ("kube-apiserver", "cloud-config", CLOUDS),
     ("kube-controller-manager", "cloud-provider", (*LOOPS, "controller.nodeipam", *VOLUMES)),
     ("kube-controller-manager", "cloud-config", CLOUDS),

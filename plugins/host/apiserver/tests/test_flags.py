@@ -42,7 +42,7 @@ OF_1_36 = """
     service-account-jwks-uri endpoint-reconciler-type
 """
 WITHOUT_EFFECT = {
-    "api-burst", "api-prefix", "api-rate", "cloud-provider", "cluster-name", "contention-profiling",
+    "api-burst", "api-prefix", "api-rate", "cluster-name", "contention-profiling",
     "deserialization-cache-size",
     "enable-aggregator-routing", "experimental-prefix",
     "kubelet-read-only-port", "master-service-namespace",

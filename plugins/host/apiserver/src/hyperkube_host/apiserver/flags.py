@@ -239,12 +239,12 @@ FLAGS = (
             "",
             "user of the nodes through whose SSH servers kubelets, pods and services are reached",
         ),
-        Flag("ssh-keyfile", STRING, "", "key of that user"),
+        Flag("ssh-keyfile", STRING, "", "key of that user; made if it is missing and the cloud puts it on nodes"),
     ),
     *section(
         "Cloud provider",
-        Flag("cloud-provider", STRING, "", "no effect: the controller manager asks the cloud", accepted=True),
-        Flag("cloud-config", STRING, "", "configuration file of the cloud providers that PersistentVolumeLabel asks"),
+        Flag("cloud-provider", STRING, "", "the cloud that puts the key of --ssh-keyfile on the nodes, for --ssh-user"),
+        Flag("cloud-config", STRING, "", "its configuration file, and that of those that PersistentVolumeLabel asks"),
     ),
     *section(
         "Aggregation",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hyperkube_host.apiserver.assembly.access import build_access
 from hyperkube_host.apiserver.assembly.controllers import build_controllers
@@ -31,6 +31,9 @@ from hyperkube.machinery.clock import Clock, SystemClock
 from hyperkube.machinery.users import UserInfo
 from hyperkube.plugin.loader import one_look
 from hyperkube.storage.store import QueuesWrites, Store, prefix_end
+
+if TYPE_CHECKING:
+    from hyperkube_host.apiserver.connect.ssh_keys import SshKeyInstaller
 
 MOST_WAITING = 2000
 """Writes that may wait for their turn; then clients are asked to come again."""
@@ -68,6 +71,7 @@ class ApiServer:
             self._turns = Turns(store, limit=MOST_WAITING, name="writes", logger=LOGGER)
         self._access = build_access(foundation, self._turns)
         self.components = _component_health(foundation, self._model)
+        self._ssh_keys = _ssh_keys(foundation)
         services = build_services(foundation, self._model, self._access, protobuf, self.components, self._turns)
         self._ssh_tunnels = services.ssh_tunnels
         self._serving = build_serving(
@@ -116,7 +120,7 @@ class ApiServer:
         self._access.reload.start()
         self.informers.start()
         hooks.finish(Part.INFORMERS)
-        for part in (controllers.flows, controllers.identity):
+        for part in (controllers.flows, controllers.identity, self._ssh_keys):
             if part is not None:
                 part.start()
 
@@ -152,8 +156,9 @@ class ApiServer:
         self._access.reload.close()
         if self._turns is not None:
             self._turns.close()
-        if self._ssh_tunnels is not None:
-            self._ssh_tunnels.close()
+        for part in (self._ssh_keys, self._ssh_tunnels):
+            if part is not None:
+                part.close()
         self.hosts.close()
         for cache in self._model.caches:
             cache.close()
@@ -163,6 +168,14 @@ class ApiServer:
             self._serving.handler.tracer.close()
         if self._stores.opened is not None:
             self._model.store.close()
+
+
+def _ssh_keys(foundation: Foundation) -> SshKeyInstaller | None:
+    if not foundation.options.kubelets.ssh_user:
+        return None
+    from hyperkube_host.apiserver.connect.ssh_keys import key_installer
+
+    return key_installer(foundation.options, foundation.context, foundation.clock)
 
 
 def _component_health(foundation: Foundation, model: Model) -> ComponentHealth:

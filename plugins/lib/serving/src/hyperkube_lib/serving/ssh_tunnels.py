@@ -4,8 +4,9 @@ OpenSSH's own client does the work: one connection to a node is shared by all th
 needed and closed a while after its last use, so that nothing has to be kept up for nodes without requests. Host
 keys are not checked, as upstream has it: who is reached proves itself by TLS.
 
-Source: kubernetes 1.15 ``pkg/ssh/ssh.go``, ``pkg/master/tunneler/ssh.go``. There a cloud provider may install the key
-on the nodes; here it has to be there.
+The nodes have to know the key; the API server has a cloud provider put it there that can.
+
+Source: kubernetes 1.15 ``pkg/ssh/ssh.go``, ``pkg/master/tunneler/ssh.go``.
 """
 
 from __future__ import annotations
