@@ -205,7 +205,7 @@ class ServedResource:
         custom: whether a CustomResourceDefinition made it.
         converts: whether what is stored has to be looked at, as it may be in another version.
         is_stored: whether its own version is the one that is written.
-        waits: whether conversion asks another server, and must not happen where nothing may wait.
+        waits: whether conversion asks another server.
         field_scopes: what field management knows of a subresource (empty: of the resource), and need not ask again.
     """
 
@@ -221,9 +221,8 @@ class ServedResource:
         self._together = together
         self.storage = storage
         self.custom = custom
-        self.strategy = spec.strategy
+        self.strategy, self.kind = spec.strategy, spec.kind
         self.group_resource: GroupResource = spec.resource.group_resource
-        self.kind = spec.kind
         self.converts = spec.from_storage is not None
         self.is_stored = is_stored(spec)
         self.waits = spec.from_storage_all is not None
