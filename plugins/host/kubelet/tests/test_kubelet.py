@@ -383,7 +383,7 @@ def test_a_node_registers_once_its_own_cloud_has_said_what_it_is(tmp_path, monke
 def test_a_cloud_that_knows_no_machines_leaves_the_node_as_it_is(tmp_path):
     pytest.importorskip("hyperkube_cloud.local")
     with running(tmp_path, **{"cloud-provider": "local"}) as rig:
-        until(lambda: rig.client.objects(NODES))
+        until(lambda: any("status" in node for node in rig.client.objects(NODES)))
         node = rig.client.get(NODES, "n1")
 
     assert "providerID" not in node["spec"]

@@ -47,7 +47,7 @@ def test_without_pods_nothing_else_is_watched(scheduler, client):
 def test_the_first_pod_is_decided_on(scheduler, client):
     client.create(PODS, pod("first"), "default")
 
-    said = eventually(lambda: scheduler.explain("default/first"))
+    said = eventually(lambda: (now := scheduler.explain("default/first")) and now["message"] and now)
 
     assert said["message"] == "no nodes available to schedule pods"
     assert len(watched(scheduler)) > 1
