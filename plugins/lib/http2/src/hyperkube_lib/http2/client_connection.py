@@ -26,6 +26,7 @@ from h2.events import (
 )
 from h2.exceptions import ProtocolError
 from h2.settings import SettingCodes, Settings
+from hyperkube_lib.http2.fields_log import keep_fields_from_the_log
 
 from hyperkube.client.readiness import Readiness
 from hyperkube.machinery.clock import SystemClock
@@ -95,6 +96,7 @@ class ClientConnection:
         self._address = f"{connection.host}:{connection.port}"
         self._readiness = readiness
         self._changed = threading.Condition()  # reentrant: `wait` takes
+        keep_fields_from_the_log()
         self._h2 = H2Connection(_CONFIGURATION)
         self._streams: dict[int, ClientStream] = {}
         self._descriptor = -1

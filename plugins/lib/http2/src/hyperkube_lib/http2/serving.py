@@ -8,7 +8,6 @@ when the first of them comes.
 from __future__ import annotations
 
 import asyncio
-import logging
 from typing import TYPE_CHECKING
 
 from hyperkube_lib.http2.bounds import STREAMS, Bounds
@@ -41,12 +40,13 @@ class Http2Serving:
         self, service: Service, transport: asyncio.Transport, certificate: tuple[bytes, ...], peer: tuple[str, int]
     ) -> None:
         """Speak HTTP/2 on a connection from now on."""
+        from hyperkube_lib.http2.fields_log import keep_fields_from_the_log
         from hyperkube_lib.http2.request_head import KnownFields
         from hyperkube_lib.http2.server_connection import ServerConnection
 
         if self._known is None:
             self._known = KnownFields()
-            logging.getLogger("hpack").setLevel(logging.WARNING)  # it would write each field to the log, tokens, too
+            keep_fields_from_the_log()
         successor = ServerConnection(
             service,
             self._known,
