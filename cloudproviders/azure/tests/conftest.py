@@ -2,24 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
 from hyperkube_testing.beside import module_beside
+from hyperkube_testing.provider_fixtures import provider_fixtures
 
 microsoft = module_beside(__file__, "microsoft")
 storage = module_beside(__file__, "microsoft_storage")
-
-
-@pytest.fixture
-def double():
-    return storage.MicrosoftStorage()
-
-
-@pytest.fixture
-def built(double, tmp_path):
-    return microsoft.built(double, tmp_path)
-
-
-@pytest.fixture
-def cloud(built):
-    """Return what the plugin offers."""
-    return microsoft.provider(built)
+double, built, cloud = provider_fixtures(microsoft, storage.MicrosoftStorage)

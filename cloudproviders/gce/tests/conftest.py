@@ -2,23 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
 from hyperkube_testing.beside import module_beside
+from hyperkube_testing.provider_fixtures import provider_fixtures
 
 google = module_beside(__file__, "google")
-
-
-@pytest.fixture
-def double():
-    return google.Google()
-
-
-@pytest.fixture
-def built(double, tmp_path):
-    return google.built(double, tmp_path)
-
-
-@pytest.fixture
-def cloud(built):
-    """Return what the plugin offers."""
-    return google.provider(built)
+double, built, cloud = provider_fixtures(google, google.Google)

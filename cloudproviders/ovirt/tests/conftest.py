@@ -2,23 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
 from hyperkube_testing.beside import module_beside
+from hyperkube_testing.provider_fixtures import provider_fixtures
 
 engine = module_beside(__file__, "engine")
-
-
-@pytest.fixture
-def double():
-    return engine.Engine()
-
-
-@pytest.fixture
-def built(double, tmp_path):
-    return engine.built(double, tmp_path)
-
-
-@pytest.fixture
-def cloud(built):
-    """Return what the plugin offers."""
-    return engine.provider(built)
+double, built, cloud = provider_fixtures(engine, engine.Engine)

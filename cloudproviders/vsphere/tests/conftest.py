@@ -2,26 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from hyperkube_testing.beside import module_beside
+from hyperkube_testing.provider_fixtures import provider_fixtures
 
 module_beside(__file__, "wire")
 module_beside(__file__, "inventory")
 vmware = module_beside(__file__, "vmware")
 module_beside(__file__, "token_service")
-
-
-@pytest.fixture
-def double():
-    return vmware.furnished()
-
-
-@pytest.fixture
-def built(double, tmp_path):
-    return vmware.built(double, tmp_path)
-
-
-@pytest.fixture
-def cloud(built):
-    """Return what the plugin offers."""
-    return vmware.provider(built)
+double, built, cloud = provider_fixtures(vmware, vmware.furnished)
