@@ -14,7 +14,8 @@ from hyperkube_lib.serving.exchange import HttpRequest, Response, StreamResponse
 from hyperkube_lib.serving.limits import EdgeLimits
 
 if TYPE_CHECKING:
-    from conftest import Peer, QueueSource, Toy
+    from conftest import Peer
+    from hyperkube_testing.peers.toy_server import QueueSource, Toy
 
 Start = Callable[..., Edge]
 Connect = Callable[..., "Peer"]

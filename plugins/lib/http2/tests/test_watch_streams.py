@@ -24,7 +24,7 @@ from hyperkube.machinery.errors import Expired
 from hyperkube.machinery.groups import GroupVersionResource
 
 if TYPE_CHECKING:
-    from conftest import QueueSource, Toy
+    from hyperkube_testing.peers.toy_server import QueueSource, Toy
 
 Start = Callable[..., Edge]
 PODS = GroupVersionResource("", "v1", "pods")

@@ -4,80 +4,20 @@ from __future__ import annotations
 
 import socket
 import ssl
-import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hyperkube_lib.serving import certificates
 from hyperkube_lib.serving.edge import Edge
-from hyperkube_lib.serving.exchange import Answer, HttpRequest, Response
 from hyperkube_lib.serving.limits import EdgeLimits
 from hyperkube_lib.serving.tls import TlsFiles
+from hyperkube_testing.peers.toy_server import QueueSource, Toy
 
 if TYPE_CHECKING:
     import websocket
-
-Route = Callable[[HttpRequest], Answer]
-
-
-@dataclass
-class Toy:
-    """A handler made of functions by path; what it does not know is echoed."""
-
-    routes: dict[str, Route] = field(default_factory=dict)
-    hot_routes: dict[str, Callable[[HttpRequest], Response]] = field(default_factory=dict)
-    long_running: set[str] = field(default_factory=set)
-    seen: list[HttpRequest] = field(default_factory=list)
-
-    def handle(self, request: HttpRequest) -> Answer:
-        self.seen.append(request)
-        route = self.routes.get(request.path)
-        return route(request) if route else Response(body=b"echo " + request.body)
-
-    def hot(self, request: HttpRequest) -> Response | None:
-        route = self.hot_routes.get(request.path)
-        return route(request) if route else None
-
-    def is_long_running(self, request: HttpRequest) -> bool:
-        return request.path in self.long_running
-
-
-class QueueSource:
-    """A body whose pieces a test puts in; None ends it."""
-
-    def __init__(self) -> None:
-        self.pieces: list[bytes] = []
-        self.ended = False
-        self.closed = threading.Event()
-        self.drains = 0
-        self._lock = threading.Lock()
-        self._notify: Callable[[], None] = lambda: None
-
-    def put(self, *pieces: bytes) -> None:
-        with self._lock:
-            self.pieces.extend(pieces)
-        self._notify()
-
-    def end(self) -> None:
-        self.ended = True
-        self._notify()
-
-    def subscribe(self, notify: Callable[[], None]) -> None:
-        self._notify = notify
-
-    def drain(self) -> list[bytes] | None:
-        self.drains += 1
-        with self._lock:
-            pieces, self.pieces = self.pieces, []
-        if not pieces and self.ended:
-            return None
-        return pieces
-
-    def close(self) -> None:
-        self.closed.set()
 
 
 class RawClient:
