@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 import pytest
@@ -27,9 +28,14 @@ SHORT = EdgeLimits(workers=4, idle_timeout=0.5, head_timeout=0.5, stall_timeout=
 
 def flood(peer: Peer, frames: bytes, times: int) -> None:
     """Send the same many times, until the server has had enough."""
+    pour(peer, repeat(frames, times))
+
+
+def pour(peer: Peer, pieces: Iterable[bytes]) -> None:
+    """Send until the server has had enough, and read what it says."""
     try:
-        for _ in range(times):
-            peer.sock.sendall(frames)
+        for piece in pieces:
+            peer.sock.sendall(piece)
     except OSError:
         pass
     peer.rest()
@@ -129,9 +135,7 @@ def test_streams_beyond_the_limit_are_refused_and_far_beyond_end_the_connection(
     peer.until(lambda: len(peer.reset) == 2)
     assert peer.reset == {streams[3]: REFUSED, streams[4]: REFUSED}
     fields = [(":method", "POST"), (":scheme", "https"), (":path", "/")]
-    for number in range(11, 51, 2):
-        peer.sock.sendall(peer.frame(HEADERS, 4, number, peer.h2.encoder.encode(fields)))
-    peer.rest()
+    pour(peer, (peer.frame(HEADERS, 4, number, peer.h2.encoder.encode(fields)) for number in range(11, 51, 2)))
 
     assert peer.goaway is not None
     assert source.closed.wait(5)
