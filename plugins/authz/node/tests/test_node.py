@@ -1,3 +1,5 @@
+import sys
+
 import pytest
 from hyperkube_authz.node import Node
 
@@ -182,6 +184,29 @@ def test_a_pod_counts_before_the_informer_knows_it(verb, resource, name, more):
 
     assert (decision.allowed, decision.cacheable) == (True, False)
     assert not world.ask("n2", verb, resource, name, **more).allowed
+
+
+def test_what_pods_everywhere_name_costs_a_look_at_its_node_alone():
+    world = World()
+    alone = _calls_to_decide(world)
+    for number in range(300):
+        other = {"name": f"other-{number}", "namespace": "ns"}
+        world.client.seed(PODS, {**POD, "metadata": other, "spec": {**POD["spec"], "nodeName": f"n{number + 2}"}})
+    world.informers.refresh()
+
+    assert _calls_to_decide(world) == alone
+
+
+def _calls_to_decide(world):
+    """Count the Python calls of one decision on the service account of all pods."""
+    calls = []
+    sys.setprofile(lambda frame, event, _: calls.append(frame) if event == "call" else None)
+    try:
+        decision = world.ask("n1", "create", "serviceaccounts", "sa", subresource="token")
+    finally:
+        sys.setprofile(None)
+    assert decision.allowed
+    return len(calls)
 
 
 def test_a_pod_counts_once_it_has_a_node():

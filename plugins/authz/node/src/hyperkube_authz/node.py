@@ -117,7 +117,9 @@ def project(pod: Object) -> Object:
 
 
 def _reference_index(pod: Object) -> list[str]:
-    return list(pod.get("references") or ())
+    """Name each thing together with the node: most service accounts and many config maps belong to pods everywhere."""
+    node = spec_of(pod).get("nodeName", "")
+    return [f"{node}/{reference}" for reference in pod.get("references") or ()]
 
 
 def _secret_index(volume: Object) -> list[str]:
@@ -290,7 +292,7 @@ class Node(Plugin):
         if resource == "pods":
             return spec_of(self._pods.get(namespace, name) or {}).get("nodeName") == node
         reference = f"{resource}/{namespace}/{name}"
-        if any(spec_of(pod).get("nodeName") == node for pod in self._pods.by_index(_BY_REFERENCE, reference)):
+        if self._pods.by_index(_BY_REFERENCE, f"{node}/{reference}"):
             return True
         if resource != "secrets":
             return False
