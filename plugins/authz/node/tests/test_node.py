@@ -189,9 +189,11 @@ def test_a_pod_counts_before_the_informer_knows_it(verb, resource, name, more):
 def test_what_pods_everywhere_name_costs_a_look_at_its_node_alone():
     world = World()
     alone = _calls_to_decide(world)
+    world.client.delete(PODS, "p", "ns", options={"gracePeriodSeconds": 0})
     for number in range(300):
         other = {"name": f"other-{number}", "namespace": "ns"}
         world.client.seed(PODS, {**POD, "metadata": other, "spec": {**POD["spec"], "nodeName": f"n{number + 2}"}})
+    world.client.seed(PODS, POD)
     world.informers.refresh()
 
     assert _calls_to_decide(world) == alone
