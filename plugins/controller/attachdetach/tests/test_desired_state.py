@@ -83,6 +83,16 @@ def test_a_node_that_is_looked_at_costs_no_look_at_the_others():
     assert (world.disks.done, listed) == (["attach d1 a", "attach d2 b"], [])
 
 
+def test_pods_without_volumes_of_storage_are_not_looked_at():
+    plain = pod("q", "a")
+    plain["spec"]["volumes"] = [{"name": "token", "projected": {"sources": []}}]
+    world = World(with_disks("p", "a", "d1"), plain)
+
+    found = world.plugins[0].informers.informer(PODS).by_index("attachdetach/node", "a")
+
+    assert [one["metadata"]["name"] for one in found] == ["p"]
+
+
 def status_of(name, *volumes):
     rows = [{"name": volume, "devicePath": "/d"} for volume in volumes]
     return {"metadata": {"name": name}, "status": {"volumesAttached": rows}}

@@ -197,6 +197,19 @@ def test_pods_that_are_being_deleted_are_shown_as_terminating():
     assert (status["replicas"], status["terminatingReplicas"]) == (1, 2)
 
 
+def test_a_sync_reads_the_pods_once(monkeypatch):
+    world = rig((REPLICA_SETS, RS))
+    pods = world.informers.informer(PODS)
+    reads, by_index = [], pods.by_index
+    monkeypatch.setattr(pods, "by_index", lambda name, value: reads.append(value) or by_index(name, value))
+
+    world.client.patch(REPLICA_SETS, "web", {"metadata": {"labels": {"a": "b"}}}, "d")
+    world.settle()
+
+    uid = world.client.objects(REPLICA_SETS)[0]["metadata"]["uid"]
+    assert reads.count(f"d/{uid}") == 1
+
+
 def test_a_refused_deletion_shows_in_the_status():
     world = rig((REPLICA_SETS, RS))
     world.client.patch(REPLICA_SETS, "web", {"spec": {"replicas": 2}}, "d")

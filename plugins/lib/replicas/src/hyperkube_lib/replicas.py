@@ -215,19 +215,23 @@ class ReplicasController:
         # Asked before the pods are read: a pod that the watch brings in between is then counted, never forgotten.
         satisfied = self._expectations.satisfied(key)
         now = self._clock.now()
-        pods = self._claimed(owner)
+        near = candidates(self._pods, owner)
+        pods = self._claimed(owner, near)
         failures: list[Failure] = []
         if satisfied and not is_being_deleted(owner):
             failures = self._manage(key, owner, pods, now)
-        self._write_status(owner, pods, failures, now)
+        self._write_status(owner, pods, failures, now, self._terminating(owner, near))
         if failures:
             raise failures[0]
         return workloads.available_in(pods, (owner.get("spec") or {}).get("minReadySeconds", 0), now)
 
-    def _claimed(self, owner: Object) -> list[Object]:
-        """Return the owner's active pods, after adopting orphans and releasing those that it selects no more."""
+    def _claimed(self, owner: Object, near: list[Object]) -> list[Object]:
+        """Return the owner's active pods, after adopting orphans and releasing those that it selects no more.
+
+        `near` are the pods of its namespace that it controls or nobody does, read once for a sync: they may be many.
+        """
         manager = ControllerRefManager(self._client, owner, self._resource, self._kind, self._selector_of(owner))
-        return manager.claim(PODS, filter(is_active, candidates(self._pods, owner)))
+        return manager.claim(PODS, filter(is_active, near))
 
     def _manage(self, key: str, owner: Object, pods: list[Object], now: datetime) -> list[Failure]:
         wanted = (owner.get("spec") or {}).get("replicas", 1)
@@ -252,8 +256,10 @@ class ReplicasController:
         }
         return [pod for uid in uids for pod in self._pods.by_index("controller", f"{namespace_of(owner)}/{uid}")]
 
-    def _write_status(self, owner: Object, pods: list[Object], failures: list[Failure], now: datetime) -> None:
-        status = status_of(owner, pods, self._message(owner, pods, failures), now, self._terminating(owner))
+    def _write_status(
+        self, owner: Object, pods: list[Object], failures: list[Failure], now: datetime, terminating: int | None
+    ) -> None:
+        status = status_of(owner, pods, self._message(owner, pods, failures), now, terminating)
         changed = workloads.merged_status(owner, status)
         key, version = key_of(owner), resource_version_of(owner)
         # What is written on a version of before an own write is refused; the news of that write brings the next sync.
@@ -270,14 +276,15 @@ class ReplicasController:
         too_many = len(pods) > (owner.get("spec") or {}).get("replicas", 1)
         return f"unable to delete pods: {failures[0]}" if too_many else str(failures[0])
 
-    def _terminating(self, owner: Object) -> int | None:
+    def _terminating(self, owner: Object, near: list[Object]) -> int | None:
         """Return how many of the owner's pods are being deleted and have not ended yet; None where it is not shown."""
         if not self._shows_terminating:
             return None
-        selector = self._selector_of(owner)
+        selector, uid = self._selector_of(owner), uid_of(owner)
         return sum(
-            is_being_deleted(pod) and not is_terminal(pod) and selector.matches(labels_of(pod))
-            for pod in self._pods.by_index("controller", f"{namespace_of(owner)}/{uid_of(owner)}")
+            (controller_of(pod) or {}).get("uid") == uid and selector.matches(labels_of(pod))
+            for pod in near
+            if is_being_deleted(pod) and not is_terminal(pod)
         )
 
 

@@ -36,6 +36,11 @@ def has_volumes_of_storage(pod: Object) -> bool:
     return any(not volume.keys() <= _MADE_ON_NODES for volume in spec_of(pod).get("volumes") or ())
 
 
+def _node_of_storage(pod: Object) -> Iterable[str]:
+    """Name the pod's node if there may be something to attach: most pods have nothing, and are not looked at."""
+    return (spec_of(pod).get("nodeName", ""),) if has_volumes_of_storage(pod) else ()
+
+
 def is_terminated(pod: Object) -> bool:
     """Tell whether none of the pod's containers runs any more, or will.
 
@@ -59,7 +64,7 @@ class DesiredStateOfWorld:
         self._pods = informers.informer(PODS)
         self._claims = informers.informer(PERSISTENT_VOLUME_CLAIMS)
         self._volumes = informers.informer(PERSISTENT_VOLUMES)
-        self._pods.add_index(_BY_NODE, lambda pod: (spec_of(pod).get("nodeName", ""),))
+        self._pods.add_index(_BY_NODE, _node_of_storage)
         self._pods.add_index(_BY_CLAIM, claim_keys)
 
     def pods_with_claim(self, key: str) -> Iterable[Object]:
@@ -71,7 +76,7 @@ class DesiredStateOfWorld:
         keeps_terminated = annotations_of(node).get(KEEP_TERMINATED) == "true"
         found: dict[str, Wanted] = {}
         for pod in self._pods.by_index(_BY_NODE, name_of(node)):
-            if not has_volumes_of_storage(pod) or (is_terminated(pod) and not keeps_terminated):
+            if is_terminated(pod) and not keeps_terminated:
                 continue
             for spec in self._specs(pod):
                 try:
@@ -85,7 +90,7 @@ class DesiredStateOfWorld:
         return found
 
     def pods_with_volume(self, nodes: Iterable[str], volume: str) -> list[Object]:
-        """Return the pods on nodes that have a volume of that name."""
+        """Return the pods on nodes that have a volume of storage of that name."""
         return [
             pod
             for node in nodes
