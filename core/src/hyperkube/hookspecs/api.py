@@ -84,6 +84,8 @@ class Strategy:
     """Subresource → field paths it may not own (``""``: the main resource), for server-side apply."""
     leaves_what_stays: ClassVar[bool] = False
     """Whether the methods before an update do nothing to a member that is as it was: then it may be that of `old`."""
+    renewed: ClassVar[str] = ""
+    """The member of ``spec``, a MicroTime, that clients keep setting anew: its change concerns no method here."""
     default_gc: ClassVar[Literal["Delete", "Orphan", "Unsupported"]] = "Delete"
     rewritten_once: ClassVar[bool] = False
     """Whether the first update of an object is stored even if it changes nothing that can be seen."""

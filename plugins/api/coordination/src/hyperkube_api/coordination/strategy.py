@@ -22,6 +22,7 @@ class LeaseStrategy(Strategy):
     metadata_checks = ("change",)
     allow_create_on_update = True
     allow_unconditional_update = False
+    renewed = "renewTime"
 
     def prepare_create(self, call: Call, obj: Object) -> None:
         """Drop what needs coordinated leader election where that is off."""

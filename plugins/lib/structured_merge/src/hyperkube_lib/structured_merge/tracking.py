@@ -65,7 +65,7 @@ def track_update(scope: FieldScope, live: Object | None, new: Object, manager: s
         change = None
         if live is not None and stored and (is_subresource or requested is None or requested == stored):
             change = differences(scope, without_managed(live), new, scope.api_version)
-            if change is not None and (entries := _renewed(scope, stored, change, manager, now)):
+            if change is not None and (entries := renewed_entries(scope, stored, change, manager, now)):
                 new_meta["managedFields"] = entries
                 return
     except NoElement:
@@ -86,7 +86,7 @@ def track_update(scope: FieldScope, live: Object | None, new: Object, manager: s
     set_managed(new, managed)
 
 
-def _renewed(scope: FieldScope, stored: Any, change: Comparison, manager: str, now: str) -> list[Object] | None:
+def renewed_entries(scope: FieldScope, stored: Any, change: Comparison, manager: str, now: str) -> list[Object] | None:
     """Return the stored entries with the time of the manager's own renewed, None unless that is all that changes.
 
     So it is when its entry holds all that it wrote, and no other entry any of that, and none what was removed. Entries

@@ -126,7 +126,7 @@ def _attempt(services: Services, write: Change, current: Current) -> ObjectResul
         if write.admit:
             admission.object = new
             services.admission.validate(admission)
-        result = _store(services, write, current, new)
+        result = store_change(services, target, write.call, current, new)
     except ApiError:
         undo(admission)
         raise
@@ -278,18 +278,18 @@ def _is_written_anyway(services: Services, target: Target) -> bool:
     return item is not None and item.version == 1
 
 
-def _store(services: Services, write: Change, current: Current, new: Object) -> ObjectResult | None:
-    target = write.target
+def store_change(services: Services, target: Target, call: Call, current: Current, new: Object) -> ObjectResult | None:
+    """Store what became of an object, unless nothing did; return None when another request was faster."""
     served, old = target.served, current.obj
     new = served.as_stored(new, old)
     managed_fields.keep_times_of(old, new)
     gone = ends(served.strategy, new)
     if new == old and not gone and not current.stale and not _is_written_anyway(services, target):
         return ObjectResult(served, stored.with_version(new, current.revision) if new is not old else old)
-    if write.call.dry_run:
+    if call.dry_run:
         return ObjectResult(served, stored.dry_run(served, new))
     key = served.stored().key(target.namespace, target.name)
-    finish = served.strategy.begin_update(write.call, new, old)
+    finish = served.strategy.begin_update(call, new, old)
     written = False
     try:
         value = stored.encode(served, new)
@@ -303,7 +303,7 @@ def _store(services: Services, write: Change, current: Current, new: Object) -> 
     if not written:
         return None
     if gone:
-        served.strategy.after_delete(write.call, new)
+        served.strategy.after_delete(call, new)
         return ObjectResult(served, new)
     new = stored.answered(served, new, value, result.revision)
     body, cached = stored.answer_bytes(served, writing, result.revision)

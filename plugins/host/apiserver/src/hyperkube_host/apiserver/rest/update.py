@@ -12,6 +12,7 @@ from hyperkube_host.apiserver.rest import stored
 from hyperkube_host.apiserver.rest.change import Change, change
 from hyperkube_host.apiserver.rest.create import place, store_new
 from hyperkube_host.apiserver.rest.options import create_options
+from hyperkube_host.apiserver.rest.renewal import renew
 from hyperkube_host.apiserver.rest.services import Services
 
 from hyperkube.machinery.errors import BadRequest, Conflict, NotFound
@@ -22,6 +23,10 @@ def update(services: Services, request: ApiRequest, target: Target) -> ObjectRes
     """Answer a PUT to an object or to a part of it."""
     options = create_options(request, "UpdateOptions")
     served = target.served
+    if served.strategy.renewed and target.sub is None:
+        renewed = renew(services, request, target)
+        if renewed is not None:
+            return renewed
     new = _placed(services, request, target)
     check_name(new, target.name)
     call = services.call(request, target, body=new)

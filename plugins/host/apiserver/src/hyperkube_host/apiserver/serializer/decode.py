@@ -119,6 +119,15 @@ class BodyDecoder:
             request.audit_event.log_request_object(obj)
         return obj
 
+    def read(self, request: ApiRequest, served: ServedResource) -> Document:
+        """Return the body of a request as it is written, before it is checked.
+
+        Raises:
+            ApiError: as `decode`, for what cannot be read.
+        """
+        with request.reading():
+            return self._parse(request, served.kind, served.codec)
+
     def decode_new(self, request: ApiRequest, served: ServedResource) -> Object:
         """Return the body as a new object with all its defaults: that of its template, if that is known.
 

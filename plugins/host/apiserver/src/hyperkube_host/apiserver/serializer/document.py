@@ -101,7 +101,7 @@ class Document:
     def _decode(self, schema: CompiledSchema, *, report: bool) -> tuple[Object, list[str]]:
         if not report:
             return schema.decode(self.value, report=False)
-        if self._has_duplicates():
+        if self.has_duplicates():
             errors = schema.strict_errors(json.loads_members(self.body))
             return schema.decode(self.value, report=False)[0], errors
         obj, errors = schema.decode(self.value)
@@ -109,11 +109,12 @@ class Document:
 
     def duplicates(self) -> list[str]:
         """Return the strict errors for duplicates alone, for objects without a compiled schema."""
-        if self._has_duplicates():
+        if self.has_duplicates():
             return json.duplicate_fields(self.body)
         return list(self.yaml_errors)
 
-    def _has_duplicates(self) -> bool:
+    def has_duplicates(self) -> bool:
+        """Tell whether JSON may name a member twice."""
         return not self.is_yaml and json.may_have_duplicates(self.body, self.value)
 
     def template_text(self) -> bytes | None:
@@ -128,7 +129,7 @@ class Document:
         if meta.__class__ is not dict or any(map(meta.get, ("uid", "creationTimestamp", "managedFields"))):
             return None
         name = meta.get("name")
-        if (name.__class__ is not str and name is not None) or (not self.is_canonical and self._has_duplicates()):
+        if (name.__class__ is not str and name is not None) or (not self.is_canonical and self.has_duplicates()):
             return None
         text = template_text(value)
         return text if text is not None and (self.is_canonical or _NULL not in text) else None
