@@ -5,7 +5,7 @@ The cases are those of kubernetes ``garbagecollector_test.go``, ``TestProcessEve
 
 import pytest
 from gc_world import obj
-from hyperkube_controller.garbagecollector.graph import Graph, Node
+from hyperkube_controller.garbagecollector.graph import Graph, Node, are_alike
 
 from hyperkube.kinds.resources import PODS, REPLICATION_CONTROLLERS
 
@@ -71,3 +71,25 @@ def test_one_that_was_deleted_is_absent_until_it_is_seen_again():
     graph.remove("1", is_gone=False)
 
     assert not graph.is_absent(node.identity)
+
+
+OWNER = {"apiVersion": "v1", "kind": "ReplicationController", "name": "o", "uid": "o"}
+
+
+@pytest.mark.parametrize(
+    ("changed", "is_alike"),
+    [
+        pytest.param({"resourceVersion": "2", "labels": {"a": "b"}}, True, id="labels"),
+        pytest.param({"uid": "q"}, False, id="made again"),
+        pytest.param({"ownerReferences": []}, False, id="set free"),
+        pytest.param({"ownerReferences": [{**OWNER, "blockOwnerDeletion": True}]}, False, id="another reference"),
+        pytest.param({"finalizers": ["orphan"]}, False, id="a finalizer"),
+        pytest.param({"deletionTimestamp": "2030-01-01T00:00:00Z"}, False, id="being deleted"),
+    ],
+)
+def test_a_change_of_what_the_node_holds_is_no_likeness(changed, is_alike):
+    meta = {"name": "p", "namespace": "d", "uid": "p", "resourceVersion": "1", "ownerReferences": [OWNER]}
+    before, after = ({"kind": "Pod", "metadata": own} for own in (meta, {**meta, **changed}))
+
+    assert are_alike(before, after) is is_alike
+    assert (Node.of(PODS, before) == Node.of(PODS, after)) is is_alike

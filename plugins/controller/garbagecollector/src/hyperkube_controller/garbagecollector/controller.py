@@ -9,7 +9,7 @@ import logging
 import threading
 from dataclasses import field
 
-from hyperkube_controller.garbagecollector.graph import FOREGROUND, ORPHAN, Graph, Node, blocks
+from hyperkube_controller.garbagecollector.graph import FOREGROUND, ORPHAN, Graph, Node, are_alike, blocks
 
 from hyperkube.client.client import Client
 from hyperkube.client.discovery import ApiResource, discover
@@ -192,7 +192,12 @@ class GarbageCollector:
             if changes_types:
                 self._loop.queue.add_after(MONITORS, 0.2)
 
-        informer.add_handler(seen, lambda _old, new: seen(new), gone)
+        def changed(old: Object, new: Object) -> None:
+            # Most changes are of statuses and leases, in which nothing belongs to anything else than before.
+            if changes_types or not are_alike(old, new) or self._graph.get(uid_of(new)) is None:
+                seen(new)
+
+        informer.add_handler(seen, changed, gone)
 
     def _enqueue(self, uids: set[str]) -> None:
         for uid in uids:

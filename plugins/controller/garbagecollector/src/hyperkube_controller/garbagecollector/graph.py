@@ -82,6 +82,17 @@ def blocks(reference: Object) -> bool:
     return reference.get("blockOwnerDeletion") is True
 
 
+def are_alike(old: Object, new: Object) -> bool:
+    """Tell whether two states of an object are the same node, whose name, namespace and kind never change."""
+    before, after = metadata(old).get, metadata(new).get
+    return bool(
+        before("uid") == after("uid")
+        and before("ownerReferences") == after("ownerReferences")
+        and before("finalizers") == after("finalizers")
+        and before("deletionTimestamp") == after("deletionTimestamp")
+    )
+
+
 class Graph:
     """All nodes; thread-safe."""
 

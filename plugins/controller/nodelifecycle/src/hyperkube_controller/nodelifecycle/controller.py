@@ -8,7 +8,6 @@ slash are pods that came to a node which is not ready.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
 
 from hyperkube_controller.nodelifecycle.health import (
     is_evicting,
@@ -84,6 +83,8 @@ class Nodelifecycle(Plugin):
         self._metrics.register(self.context)
         self._known: dict[str, Object] | None = None
         self._heard: dict[str, float] = {}
+        self._waited_for: set[str] = set()
+        """Nodes that have not been heard of, or not for long: their next sign of life is looked at."""
         self._nodes = self.informers.informer(NODES)
         self._pods = self.informers.informer(PODS)
         # Those of all namespaces, which are watched for other controllers anyway: hardly any are not of nodes.
@@ -97,10 +98,16 @@ class Nodelifecycle(Plugin):
 
     def _hear(self, name: str) -> None:
         self._heard[name] = self.context.clock.monotonic()
-        node = self._nodes.get("", name)
-        ready = condition((node or {}).get("status") or {}, "Ready")
-        if ready is None or ready.get("status") == "Unknown":
+        if name in self._waited_for:
             self._loop.queue.add(name)
+
+    def _note(self, node: Object) -> None:
+        """Note whether a node is waited for: thousands of leases a second cannot each look into their node."""
+        ready = condition(node.get("status") or {}, "Ready")
+        if ready is None or ready.get("status") == "Unknown":
+            self._waited_for.add(name_of(node))
+        else:
+            self._waited_for.discard(name_of(node))
 
     def _node_added(self, node: Object) -> None:
         """Begin to wait for a sign of life; one that never spoke has been silent since it was made."""
@@ -109,16 +116,19 @@ class Nodelifecycle(Plugin):
         if condition(node.get("status") or {}, "Ready") is None and (made := metadata(node).get("creationTimestamp")):
             seen -= max((clock.now() - parse_time(made)).total_seconds(), 0.0)
         self._heard[name] = max(seen, self._heard.get(name, seen))
+        self._note(node)
         self._loop.enqueue(node)
 
     def _node_updated(self, old: Object, new: Object) -> None:
         if _heartbeat(old) != _heartbeat(new):
             self._heard[name_of(new)] = self.context.clock.monotonic()
+        self._note(new)
         if what_counts(old) != what_counts(new):
             self._loop.enqueue(new)
 
     def _node_deleted(self, node: Object) -> None:
         self._heard.pop(name_of(node), None)
+        self._waited_for.discard(name_of(node))
         self._loop.enqueue(node)
 
     def _lease_seen(self, lease: Object) -> None:
@@ -126,10 +136,8 @@ class Nodelifecycle(Plugin):
             self._hear(name_of(lease))
 
     def _lease_renewed(self, old: Object, new: Object) -> None:
-        if namespace_of(new) != LEASE_NAMESPACE:
-            return
-        before, now = _renewal(old), _renewal(new)
-        if now is not None and (before is None or now > before):
+        # The server writes all of these times alike, in UTC with six digits: their texts are in the order of the times.
+        if _renewal(new) > _renewal(old) and namespace_of(new) == LEASE_NAMESPACE:
             self._hear(name_of(new))
 
     def _pod_bound(self, pod: Object) -> None:
@@ -313,6 +321,5 @@ def _heartbeat(node: Object) -> str | None:
     return str(ready.get("lastHeartbeatTime", "")) if ready is not None else None
 
 
-def _renewal(lease: Object) -> datetime | None:
-    renewed = (lease.get("spec") or {}).get("renewTime")
-    return parse_time(renewed) if renewed else None
+def _renewal(lease: Object) -> str:
+    return (lease.get("spec") or {}).get("renewTime") or ""

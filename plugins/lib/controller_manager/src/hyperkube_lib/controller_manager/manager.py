@@ -14,17 +14,19 @@ from typing import TYPE_CHECKING, Any, cast
 from hyperkube_lib.compressed_cache import compressed
 from hyperkube_lib.controller_manager.controller_descriptors import chosen, descriptors, gated
 from hyperkube_lib.controller_manager.options import ManagerOptions
+from hyperkube_lib.controller_manager.renewed_cache import RenewedCache
 from hyperkube_lib.leader_election import LeaderElector, make_identity
 
 from hyperkube.client.client import Client
 from hyperkube.client.events import EventRecorder
-from hyperkube.client.informer import InformerFactory
+from hyperkube.client.informer import CacheMaker, InformerFactory
 from hyperkube.client.queue_metrics import QueueMeters, measuring
 from hyperkube.hookspecs import controller as specs
 from hyperkube.hookspecs.controller import Controller, ControllerHooks, RestingController
 from hyperkube.kinds.resources import ENDPOINT_SLICES, ENDPOINTS, LEASES, NAMESPACES, NODES, PODS
 from hyperkube.machinery.clock import Clock, SystemClock
 from hyperkube.machinery.dataclass import dataclass
+from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.users import UserInfo, service_account
 from hyperkube.plugin import PluginContext, PluginHost, load
 from hyperkube.plugin.loader import installed
@@ -37,6 +39,12 @@ if TYPE_CHECKING:
 NAMESPACE = "kube-system"
 HOT = {PODS: 320, ENDPOINTS: 64, ENDPOINT_SLICES: 64, NODES: None, LEASES: None, NAMESPACES: None}
 """How many objects of a resource are dicts, see `compressed`: all of those that are few, or change all the time."""
+
+
+def _cache_of(client: Client) -> Callable[[GroupVersionResource], CacheMaker]:
+    """Return what makes the caches of informers."""
+    others = compressed(client, HOT)
+    return lambda resource: RenewedCache if resource == LEASES else others(resource)
 
 
 class PluginCollectors:
@@ -206,7 +214,7 @@ class ControllerManager:
         with self._lock:
             if self._closed:
                 return
-            self._informers = InformerFactory(self._client, self._clock, cache_of=compressed(self._client, HOT))
+            self._informers = InformerFactory(self._client, self._clock, cache_of=_cache_of(self._client))
             with measuring(self.queues):
                 host: PluginHost[ControllerHooks] = load(self.spec.family, self.names, specs, self._context)
                 host.start()
