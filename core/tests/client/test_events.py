@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from hyperkube.client.events import BURST, EventRecorder
+from hyperkube.client.events import BURST, KEPT_SECONDS, EventRecorder
 from hyperkube.client.fake import FakeClient
 from hyperkube.kinds.resources import EVENTS
 from hyperkube.machinery.clock import FakeClock
@@ -102,6 +102,37 @@ def test_what_is_remembered_of_an_event_is_small(recorder):
     assert recorder.flush()
     remembered = [recorder._buckets, recorder._similar, recorder._written]
     assert sum(_size(part) for part in remembered) < 1000
+
+
+def test_what_was_written_minutes_ago_is_forgotten_when_all_rests(client, recorder, clock):
+    recorder.event(POD, "Normal", "Old", "x")
+    assert recorder.flush()
+    clock.advance(KEPT_SECONDS)
+    recorder.event({**POD, "metadata": {**POD["metadata"], "name": "other"}}, "Normal", "New", "x")
+    assert recorder.flush()
+    recorder._thread.join(10)
+
+    recorder.forget()
+
+    assert [len(table) for table in (recorder._similar, recorder._written, recorder._buckets)] == [1, 1, 0]
+    for reason, count in (("New", 2), ("Old", 1)):
+        recorder.event({**POD, "metadata": {**POD["metadata"], "name": "other"}}, "Normal", reason, "x")
+        assert recorder.flush()
+        assert client.objects(EVENTS)[-1 if reason == "Old" else 1]["count"] == count
+
+
+def test_a_source_that_talks_too_much_is_not_forgotten(client, recorder, clock):
+    for number in range(BURST + 10):
+        recorder.event(POD, "Normal", f"Reason{number}", "x")
+    assert recorder.flush()
+    clock.advance(KEPT_SECONDS)
+
+    recorder.forget()
+
+    for number in range(10):
+        recorder.event(POD, "Normal", f"Another{number}", "x")
+    assert recorder.flush()
+    assert len([action for action in client.actions if action[0] == "create"]) == BURST + 1
 
 
 def _size(value):

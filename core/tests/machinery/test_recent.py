@@ -4,7 +4,7 @@ import threading
 import orjson
 import pytest
 
-from hyperkube.machinery.recent import Recent, Recurring, exact
+from hyperkube.machinery.recent import Recent, exact, forget_all
 
 
 def memory_of(data):
@@ -64,8 +64,14 @@ def test_many_may_keep_at_once():
     assert sum(recent.get(number) is not None for number in range(6000)) == 10
 
 
-def test_what_comes_again_is_told_from_what_came_once():
-    recurring = Recurring(2)
+def test_all_is_forgotten_when_it_is_asked_for_and_kept_anew_afterwards():
+    recent, gone = Recent(2), Recent(2)
+    recent.keep("a", 1)
+    found = recent.get
+    del gone
 
-    assert [recurring.recurs("a"), recurring.recurs("b"), recurring.recurs("a")] == [False, False, True]
-    assert recurring.get("a") is None
+    forget_all()
+
+    assert found("a") is None
+    recent.keep("a", 2)
+    assert found("a") == 2

@@ -10,22 +10,20 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Mapping
 from datetime import datetime
 from itertools import cycle
-from typing import NamedTuple, TypeVar
+from struct import Struct, pack, unpack
+from typing import Any
 
 from hyperkube.client.client import Client
 from hyperkube.kinds.resources import EVENTS
 from hyperkube.machinery.clock import Clock
-from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import ApiError, NotFound
 from hyperkube.machinery.objects import Object, metadata, name_of, namespace_of
+from hyperkube.machinery.recent import forgets
 from hyperkube.machinery.times import format_time
-
-Key = TypeVar("Key")
-Value = TypeVar("Value")
 
 QUEUE_LENGTH = 1000
 CACHE_LENGTH = 4096
@@ -34,6 +32,9 @@ SIMILAR_SECONDS = 600.0
 BURST = 25
 REFILL_SECONDS = 300.0
 MESSAGE_LIMIT = 1024
+KEPT_SECONDS = 300.0
+"""How long, when all rests, it is known what was written: who tries again waits five minutes at the most."""
+_UPDATED, _WRITTEN = Struct("<d"), Struct("<dQq")
 IDLE_SECONDS = 0.25
 """How long the writing thread waits for the next event: a burst would start one for each of them."""
 
@@ -52,37 +53,6 @@ def reference(obj: Object) -> Object:
     return {key: value for key, value in about.items() if value}
 
 
-@dataclass(slots=True)
-class _Bucket:
-    """Tokens of one source and object; each event takes one."""
-
-    tokens: float
-    updated: float
-
-    def take(self, now: float) -> bool:
-        self.tokens = min(float(BURST), self.tokens + (now - self.updated) / REFILL_SECONDS)
-        self.updated = now
-        if self.tokens < 1:
-            return False
-        self.tokens -= 1
-        return True
-
-
-class _Similar(NamedTuple):
-    """The different messages, as hashes, lately seen of events that are alike but for the message."""
-
-    messages: tuple[int, ...]
-    updated: float
-
-
-class _Written(NamedTuple):
-    """The event on the server that tells of the same."""
-
-    name: str
-    namespace: str
-    times: int
-
-
 class EventRecorder:
     """Writes core/v1 Events in the name of one component; safe to use from many threads."""
 
@@ -97,10 +67,11 @@ class EventRecorder:
         self._thread: threading.Thread | None = None
         self._writing = False
         self._nanoseconds = cycle(range(1000))  # two events of one microsecond have two names
-        # By hashes: thousands of names and messages would be megabytes for each recorder of a busy cluster.
-        self._buckets: OrderedDict[int, _Bucket] = OrderedDict()
-        self._similar: OrderedDict[int, _Similar] = OrderedDict()
-        self._written: OrderedDict[int, _Written] = OrderedDict()
+        # By hashes, and each a single value: thousands would be megabytes for each recorder of a busy cluster.
+        self._buckets: dict[int, float] = {}  # when each source and object will have all its tokens again
+        self._similar: dict[int, bytes] = {}  # when, and the different messages' hashes, of events otherwise alike
+        self._written: dict[int, bytes] = {}  # when, and the number and count, of the event that tells of the same
+        forgets(self)
 
     def event(
         self,
@@ -132,7 +103,7 @@ class EventRecorder:
             if len(self._queue) >= QUEUE_LENGTH:
                 self._logger.debug("dropped event %r of %s", reason, about.get("name"))
                 return
-            if not self._bucket(event).take(self._clock.monotonic()):
+            if not self._takes_token(event, self._clock.monotonic()):
                 return
             self._queue.append(event)
             if not self._writing:
@@ -148,6 +119,15 @@ class EventRecorder:
         """Wait, in real time, until everything noted so far was written; tell whether it was."""
         with self._condition:
             return self._condition.wait_for(lambda: not self._writing, timeout)
+
+    def forget(self) -> None:
+        """Forget what was written minutes ago, and the buckets that are half full again."""
+        with self._condition:
+            now = self._clock.monotonic()
+            half = now + BURST / 2 * REFILL_SECONDS
+            self._buckets = {key: full for key, full in self._buckets.items() if full > half}
+            if self._thread is None:  # which needs no lock for these
+                self._similar, self._written = _since(now - KEPT_SECONDS, self._similar, self._written)
 
     def _event(
         self,
@@ -204,38 +184,39 @@ class EventRecorder:
         key = self._combine(event, self._clock.monotonic())
         seen = self._written.get(key)
         if seen is not None:
-            change = {
-                "count": seen.times + 1,
-                "lastTimestamp": event["lastTimestamp"],
-                "message": event["message"],
-            }
+            _, number, times = _WRITTEN.unpack(seen)
+            change = {"count": times + 1, "lastTimestamp": event["lastTimestamp"], "message": event["message"]}
+            name = f"{event['involvedObject'].get('name', '')}.{number:x}"
             try:
-                self._remember(key, self._client.patch(EVENTS, seen.name, change, seen.namespace))
+                self._remember(key, self._client.patch(EVENTS, name, change, namespace_of(event)))
             except NotFound:  # expired meanwhile: tell it anew
                 del self._written[key]
             else:
                 return
         self._remember(key, self._client.create(EVENTS, event, namespace_of(event)))
 
-    def _bucket(self, event: Object) -> _Bucket:
+    def _takes_token(self, event: Object, now: float) -> bool:
         about = event["involvedObject"]
         key = hash(tuple(about.get(part, "") for part in ("kind", "namespace", "name", "uid")))
-        bucket = self._buckets.pop(key, None) or _Bucket(BURST, self._clock.monotonic())
-        self._buckets[key] = bucket
+        before = max(self._buckets.pop(key, now), now)
+        is_taken = before - now <= (BURST - 1) * REFILL_SECONDS
+        self._buckets[key] = before + REFILL_SECONDS if is_taken else before
         _trim(self._buckets)
-        return bucket
+        return is_taken
 
     def _combine(self, event: Object, now: float) -> int:
         """Return what makes the event the same as another one; change its message when there are too many alike."""
         about = event["involvedObject"]
         parts = ("kind", "namespace", "name", "uid", "apiVersion", "fieldPath")
         alike = hash((*(about.get(part, "") for part in parts), event["type"], event["reason"]))
-        similar = self._similar.pop(alike, None)
-        messages = () if similar is None or now - similar.updated > SIMILAR_SECONDS else similar.messages
+        similar = self._similar.pop(alike, b"")
+        updated, *messages = unpack(f"<d{len(similar) // 8 - 1}q", similar) if similar else (now,)
+        if now - updated > SIMILAR_SECONDS:
+            messages = []
         message = hash((alike, event["message"]))
-        if message not in messages:
-            messages = (*messages, message)
-        self._similar[alike] = _Similar(messages[:SIMILAR_LIMIT], now)
+        if message not in messages and len(messages) < SIMILAR_LIMIT:
+            messages.append(message)
+        self._similar[alike] = pack(f"<d{len(messages)}q", now, *messages)
         _trim(self._similar)
         if len(messages) < SIMILAR_LIMIT:
             return message
@@ -243,11 +224,16 @@ class EventRecorder:
         return alike
 
     def _remember(self, key: int, written: Object) -> None:
-        self._written[key] = _Written(name_of(written), namespace_of(written), written.get("count", 1))
-        self._written.move_to_end(key)
+        self._written.pop(key, None)
+        number = int(name_of(written).rpartition(".")[2], 16)
+        self._written[key] = _WRITTEN.pack(self._clock.monotonic(), number, written.get("count", 1))
         _trim(self._written)
 
 
-def _trim(cache: OrderedDict[int, Value]) -> None:
+def _trim(cache: dict[int, Any]) -> None:
     while len(cache) > CACHE_LENGTH:
-        cache.popitem(last=False)
+        del cache[next(iter(cache))]
+
+
+def _since(moment: float, *tables: dict[int, bytes]) -> list[dict[int, bytes]]:
+    return [{key: seen for key, seen in table.items() if _UPDATED.unpack_from(seen)[0] > moment} for table in tables]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
+from weakref import WeakValueDictionary
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -12,8 +13,28 @@ Value = TypeVar("Value")
 TEMPLATES, TEMPLATE_MAX = 256, 16 * 1024
 """How many templates are remembered at a place, and up to which size of their JSON or message in bytes."""
 
-BUSY_TEMPLATES = 64
-"""How many are remembered where each costs several times its JSON: the objects of one come in bursts."""
+
+class Forgetful(Protocol):
+    """What remembers more than it needs."""
+
+    def forget(self) -> None:
+        """Let go of what can be made or learnt anew; called on any thread, while others use it."""
+
+
+_forgetful: WeakValueDictionary[int, Forgetful] = WeakValueDictionary()
+"""Of the whole process, as memory is."""
+
+
+def forgets(holder: Forgetful) -> None:
+    """Have a holder forget when the process has come to rest after work, as long as it lives."""
+    _forgetful[id(holder)] = holder
+
+
+def forget_all() -> None:
+    """Have all holders forget."""
+    for reference in _forgetful.valuerefs():
+        if (holder := reference()) is not None:
+            holder.forget()
 
 
 def exact(value: Any) -> Any:
@@ -38,6 +59,12 @@ class Recent(Generic[Key, Value]):
         self._lock = threading.Lock()
         self.get: Callable[[Key], Value | None] = self._entries.get
         """Returns what was kept, None if nothing was or it is forgotten: the map's own, as a call costs more."""
+        forgets(self)
+
+    def forget(self) -> None:
+        """Forget all."""
+        with self._lock:
+            self._entries.clear()
 
     def keep(self, key: Key, value: Value) -> Value:
         """Keep a value and return it."""
@@ -46,19 +73,3 @@ class Recent(Generic[Key, Value]):
                 del self._entries[next(iter(self._entries))]
             self._entries[exact(key)] = exact(value)
         return value
-
-
-class Recurring(Recent[Key, Value]):
-    """A map for what is worth keeping only if it comes again: what came once leaves nothing but its hash."""
-
-    def __init__(self, size: int) -> None:
-        super().__init__(size)
-        self._seen: Recent[int, bool] = Recent(4 * size)
-
-    def recurs(self, key: Key) -> bool:
-        """Tell whether a key came before, as far as is remembered; of others with the same hash it may be said, too."""
-        mark = hash(key)
-        if self._seen.get(mark):
-            return True
-        self._seen.keep(mark, True)
-        return False

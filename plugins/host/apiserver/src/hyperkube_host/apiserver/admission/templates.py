@@ -15,12 +15,13 @@ from typing import NamedTuple, TypeAlias
 
 import orjson
 from hyperkube_host.apiserver.admission.shared_members import part
+from hyperkube_host.apiserver.resources.recurring import BUSY_TEMPLATES, Recurring
 from hyperkube_host.apiserver.resources.template_text import template_text
 
 from hyperkube.client.informer import Informer
 from hyperkube.hookspecs.admission import AdmissionRequest, Operation, Repeats
 from hyperkube.machinery.objects import Object, copy_object
-from hyperkube.machinery.recent import BUSY_TEMPLATES, TEMPLATE_MAX, Recurring
+from hyperkube.machinery.recent import TEMPLATE_MAX
 
 Key: TypeAlias = "tuple[bytes, Operation, str, str, bool]"
 """The text of what decides; the operation, namespace and user's name; whether it is a dry run."""

@@ -14,6 +14,7 @@ from hyperkube_host.apiserver.resources.known_metadata import KnownMetadata, Kno
 from hyperkube_host.apiserver.resources.loads import Loads
 from hyperkube_host.apiserver.resources.nil_lists import Places, nil_lists, with_nil_lists
 from hyperkube_host.apiserver.resources.plain_kinds import is_plain
+from hyperkube_host.apiserver.resources.recurring import BUSY_TEMPLATES, Recurring
 from hyperkube_host.apiserver.resources.writing import Writing
 from hyperkube_lib.structured_merge.managed_fields import FieldScope
 from hyperkube_lib.transformed_store import TransformedStore
@@ -26,7 +27,6 @@ from hyperkube.hookspecs.api import ResourceSpec, Strategy, Subresource
 from hyperkube.machinery.fields import texts_of
 from hyperkube.machinery.groups import GroupResource, GroupVersionKind
 from hyperkube.machinery.objects import Object
-from hyperkube.machinery.recent import BUSY_TEMPLATES, Recurring
 from hyperkube.machinery.schema import CompiledSchema, TypeInfo, compile_schema
 from hyperkube.machinery.schema.blanks import Blanks
 from hyperkube.storage.subscriptions import Subscribable
