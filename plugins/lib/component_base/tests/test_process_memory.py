@@ -1,8 +1,16 @@
 """Memory that goes back to the system."""
 
+import sys
+from functools import lru_cache
+from types import ModuleType
+
 from hyperkube_lib.component_base.process_memory import (
+    FIRST_QUIET,
     FIRST_SECONDS,
+    LAST_QUIET,
     PERIOD_SECONDS,
+    Rest,
+    forget,
     give_back,
     map_large_blocks,
     spare_arenas,
@@ -29,6 +37,66 @@ def test_memory_is_given_back_after_the_start_and_then_regularly_until_the_end()
 
     assert stopped.waited == [FIRST_SECONDS, PERIOD_SECONDS, PERIOD_SECONDS]
     assert given == [1, 2]
+
+
+class Spent:
+    """Processor seconds, by the shares of a core that each period took."""
+
+    def __init__(self, *shares):
+        self.shares, self.seconds = list(shares), 0.0
+
+    def __call__(self):
+        return self.seconds
+
+    def forgotten(self):
+        """Return after which periods all was forgotten, the first one being 0."""
+        rest, after = Rest(self), []
+        for period, share in enumerate(self.shares):
+            self.seconds += share * PERIOD_SECONDS
+            if rest.is_new(PERIOD_SECONDS):
+                after.append(period)
+        return after
+
+
+def test_a_server_forgets_when_it_has_come_to_rest_and_once_more_minutes_later():
+    quiet = [0.01] * 30
+
+    assert Spent(0.4, *quiet).forgotten() == [FIRST_QUIET, LAST_QUIET]
+
+
+def test_work_that_goes_on_forgets_nothing_nor_does_a_server_that_never_worked():
+    assert Spent(*[0.4, 0.2, 0.11] * 20).forgotten() == []
+    assert Spent(*[0.04, 0.002] * 20).forgotten() == []
+
+
+def test_after_the_next_load_all_is_forgotten_again():
+    assert Spent(0.4, 0.0, 0.0, 0.3, 0.01, 0.01).forgotten() == [2, 5]
+
+
+def test_a_server_waits_with_the_memory_of_its_rest():
+    told = []
+    spent = Spent()
+    waits = StopAfter(4)
+    rest = Rest(spent)
+    spent.seconds = 5.0
+
+    wait_until_stopped(waits, lambda: None, rest=rest, forgets=lambda: told.append(len(waits.waited)))
+
+    assert told == [1 + FIRST_QUIET]
+
+
+def test_functions_forget_results_beyond_a_few(monkeypatch):
+    many, few = lru_cache(1000)(str), lru_cache(1000)(str)
+    for number in range(100):
+        many(number)
+    few(1)
+    module = ModuleType("hyperkube_test_memory")
+    module.many, module.few = many, few
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+
+    forget()
+
+    assert (many.cache_info().currsize, few.cache_info().currsize) == (0, 1)
 
 
 def test_whatever_the_c_library_is_nothing_breaks():

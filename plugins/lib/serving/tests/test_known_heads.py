@@ -216,3 +216,14 @@ def test_a_body_that_stays_open_is_left_to_the_parser(toy, edge, connect):
 
     assert toy.seen[0].body == b"one"
     assert (toy.seen[1].body, toy.seen[1].head) == (b"", None)
+
+
+def test_lines_that_were_forgotten_are_learnt_again():
+    data = b"GET /a HTTP/1.1" + HEAD
+    heads = heads_that_know(data)
+
+    heads.forget()
+
+    assert heads.find(data) is None
+    heads.learn(data, {"host": "x", "accept": "a/b"}, gzip=False)
+    assert heads.find(data).target.path == "/a"

@@ -5,6 +5,7 @@ import stat
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 from hyperkube_lib.watch_cache.cached_object import read_object
@@ -342,3 +343,23 @@ def test_every_answered_write_survives_sigkill(path):
             assert store.get(f"/{worker}/{there % 50}").value == b"%d" % there * 300, "a transaction is whole"
             assert store.revision() >= revision
         store.close()
+
+
+def test_at_rest_no_connection_is_open_but_the_writers_and_those_that_are_read_with(store, path):
+    store.txn([], [Put("/a", b"one")])
+
+    def opened():
+        log = path.with_name(f"{path.name}-wal")  # of the file itself SQLite keeps descriptors for the next connection
+        return sum(each.readlink() == log for each in Path("/proc/self/fd").iterdir() if each.is_symlink())
+
+    with store.database.reader() as reading, store.database.reader() as another:
+        for connection in (reading, another):
+            connection.execute("SELECT count(*) FROM history").fetchone()
+        most = opened()
+    with store.database.reader() as reading:
+        store.database.forget()
+        assert reading.execute("SELECT count(*) FROM history").fetchone() == (1,)
+    store.database.forget()
+
+    assert opened() == most - 2
+    assert store.get("/a").value == b"one"

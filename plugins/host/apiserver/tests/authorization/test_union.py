@@ -81,3 +81,14 @@ def test_an_answer_that_may_change_unseen_is_asked_for_again():
     assert not authorization.authorize(asked).allowed
     assert authorization.authorize(asked).allowed
     assert authorization.remembered(asked) is None
+
+
+def test_a_decision_that_was_forgotten_is_asked_for_again():
+    policy = Policy(("get", "pods"))
+    authorization = host(policy)
+    authorization.authorize(READ)
+
+    authorization.forget()
+
+    assert authorization.authorize(READ).allowed
+    assert policy.asked == 2

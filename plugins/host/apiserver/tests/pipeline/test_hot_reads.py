@@ -7,6 +7,7 @@ from hyperkube_host.apiserver.server import ApiServer
 from hyperkube_lib.serving.exchange import HttpRequest
 
 from hyperkube.kinds.resources import CONFIG_MAPS
+from hyperkube.machinery.recent import forget_all
 from hyperkube.machinery.users import LOOPBACK
 from hyperkube.storage.memory import MemoryStore
 from hyperkube.testing.waiting import eventually
@@ -158,3 +159,14 @@ def test_other_formats_are_the_same_answer(server, accept):
     whole = server.handler.handle(request)
 
     assert comparable(server.handler.hot(request)) == comparable(whole)
+
+
+def test_what_was_forgotten_is_found_again(server):
+    request = ask(f"{BASE}/a")
+    server.handler.handle(request)
+    first = server.handler.hot(request)
+
+    forget_all()
+
+    server.handler.handle(request)
+    assert comparable(server.handler.hot(request)) == comparable(first)

@@ -202,3 +202,21 @@ def test_the_ring_is_bounded_by_number_and_by_size():
     ring.add(6, 20)
 
     assert [*ring.latest_first()] == [6]
+
+
+def test_a_change_is_told_alike_when_the_ring_has_compressed_it():
+    subject = Subject("id", SystemClock().now(), "u", "CREATE", GroupResource("", "pods"), "", "ns", "p")
+    before, after = b'{"text":"%s"}' % (b"x" * 2000), b'{"text":"%s","a":"\xc3\xa4"}' % (b"x" * 2000)
+    change = Change(subject, "", [Step("P", 0.25, before, after)], dry_run=False)
+    ring: Ring[Change] = Ring(9, 4200)
+    ring.add(change, change.size)
+    told = change.shown()
+
+    ring.forget()
+
+    assert change.shown() == told
+    assert told["plugins"][0]["patch"] == [{"op": "add", "path": "/a", "value": "ä"}]
+    assert change.size < 200
+    ring.forget()  # a second time
+    ring.add(Change(subject, "", [], dry_run=False), 4000)
+    assert len([*ring.latest_first()]) == 2

@@ -201,3 +201,14 @@ def test_a_present_behaves_as_a_time():
     assert now.change == timedelta(seconds=55)
     assert NOW - now == timedelta(0)
     assert now.change == timedelta(0)
+
+
+def test_all_encodings_are_forgotten_at_rest_and_made_anew():
+    encodings, obj = Encodings(), cached()
+    encodings.keep(obj, "form", b"x", 1)
+
+    encodings.forget()
+
+    assert (encodings.find(obj, "form"), encodings.size) == (None, 0)
+    encodings.keep(obj, "form", b"y", 1)
+    assert (encodings.find(obj, "form"), encodings.size) == (b"y", 1)

@@ -4,20 +4,35 @@ glibc gives each thread an arena of its own, and keeps what is freed in the mids
 and live long, and what a start leaves free is a fortieth of a small server. What a burst leaves free would stay: worse,
 each new connection with TLS takes a buffer of 256 KiB of which it touches a page, unless others have touched it before.
 Other C libraries are left alone.
+
+When the load has gone, a server forgets what it has learnt under it: answers, templates, the events that it has told.
+That lies between what stays, so the memory goes back only in part; but the next load finds room in it.
 """
 
 from __future__ import annotations
 
 import ctypes
+import gc
+import os
 import sys
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Protocol
+
+from hyperkube.machinery.recent import forget_all
 
 _M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8
 _LARGE = 1 << 17
 _ARENAS = 2
 FIRST_SECONDS = 10.0
 PERIOD_SECONDS = 30.0
+BUSY, QUIETER = 0.05, 4
+"""A process has work that takes a twentieth of a core, and rests when it takes a quarter of the most that it took."""
+FIRST_QUIET, LAST_QUIET = 2, 11
+"""Periods in a row, at rest, after which to forget: at once, and when what is known for five minutes is too old."""
+_FEW = 64
+"""Results that a function may remember at rest."""
+_REMEMBERING = type(lru_cache(int))
 
 
 class Stop(Protocol):
@@ -57,14 +72,68 @@ def forget_folders() -> None:
     sys.path_importer_cache.clear()
 
 
-def wait_until_stopped(stopped: Stop, give: Callable[[], None] = give_back) -> None:
+def processor_seconds() -> float:
+    """Return the processor time that this process has taken."""
+    spent = os.times()
+    return spent.user + spent.system
+
+
+class Rest:
+    """Tells when a process has come to rest after work."""
+
+    def __init__(self, spent: Callable[[], float] = processor_seconds) -> None:
+        """Begin to count.
+
+        Args:
+            spent: returns the processor time taken, in seconds.
+        """
+        self._spent = spent
+        self._last = spent()
+        self._most = 0.0
+        self._quiet = 0
+
+    def is_new(self, seconds: float) -> bool:
+        """Tell whether to forget now; called at the end of each period, with its length."""
+        last, self._last = self._last, self._spent()
+        share = (self._last - last) / seconds
+        self._most = max(self._most, share)
+        if self._most < BUSY or share * QUIETER > self._most:
+            self._quiet = 0
+            return False
+        self._quiet += 1
+        if self._quiet == LAST_QUIET:
+            self._most, self._quiet = 0.0, 0
+            return True
+        return self._quiet == FIRST_QUIET
+
+
+def forget() -> None:
+    """Forget what can be made anew: what its holders say is so, results of functions, and Python's spare tuples."""
+    forget_all()
+    for name, module in tuple(sys.modules.items()):
+        if name.startswith("hyperkube"):
+            for value in tuple(vars(module).values()):
+                if type(value) is _REMEMBERING and value.cache_info().currsize > _FEW:
+                    value.cache_clear()
+    gc.collect()
+
+
+def wait_until_stopped(
+    stopped: Stop,
+    give: Callable[[], None] = give_back,
+    *,
+    rest: Rest | None = None,
+    forgets: Callable[[], None] = forget,
+) -> None:
     """Wait until the server is to end; meanwhile give memory back when the start is over, and regularly from then on.
 
     The main thread has nothing else to do, so that this takes no thread.
     """
-    pause = FIRST_SECONDS
+    pause, rest = FIRST_SECONDS, rest or Rest()
     while not stopped.wait(pause):
         if pause == FIRST_SECONDS:
             forget_folders()
+        if rest.is_new(pause):
+            forgets()
         give()
         pause = PERIOD_SECONDS

@@ -17,6 +17,7 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from hyperkube.machinery.dataclass import dataclass
+from hyperkube.machinery.recent import forgets
 
 LONGEST = 4096
 """Bytes of a request that is looked up at all; a service account's token is about one thousand."""
@@ -82,6 +83,12 @@ class KnownHeads:
     def __init__(self) -> None:
         self._lines: dict[bytes, Target] = {}
         self._heads: dict[bytes, Head] = {}
+        forgets(self)
+
+    def forget(self) -> None:
+        """Forget all lines; on any thread, as each is looked up once."""
+        self._lines.clear()
+        self._heads.clear()
 
     def find(self, data: bytes, longest: int = LONGEST) -> Known | None:
         """Return what a whole request says; None if its head is longer than `longest` or the parser has to read it."""

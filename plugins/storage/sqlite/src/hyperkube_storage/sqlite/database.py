@@ -19,6 +19,7 @@ from zlib import crc32
 from hyperkube_storage.sqlite.arriving import arriving
 
 from hyperkube.machinery.errors import UsageError
+from hyperkube.machinery.recent import forgets
 from hyperkube.storage.store import StoreError, StoreFull, StoreUnavailable
 
 APPLICATION_ID = 0x68794B75  # "hyKu"
@@ -155,6 +156,14 @@ class Database:
         except UsageError:
             self._unlock()
             raise
+        forgets(self)
+
+    def forget(self) -> None:
+        """Close the connections that nobody reads with, half a MiB each."""
+        with self._readers_lock:
+            idle, self._readers = self._readers, []
+        for connection in idle:
+            connection.close()
 
     @contextmanager
     def reader(self) -> Iterator[sqlite3.Connection]:

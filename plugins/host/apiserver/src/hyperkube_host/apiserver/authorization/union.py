@@ -18,6 +18,7 @@ from hyperkube.machinery.fields import FieldRequirement
 from hyperkube.machinery.groups import GroupResource
 from hyperkube.machinery.labels import Requirement
 from hyperkube.machinery.objects import Object
+from hyperkube.machinery.recent import forgets
 from hyperkube.machinery.users import PRIVILEGED_GROUP, UserInfo
 
 _CACHE_MAX, _LONGEST, _MOST_TERMS = 20_000, 1024, 16
@@ -52,6 +53,7 @@ class Authorization:
         self._epochs = tuple(epochs)
         self._rule_listers = tuple(rule_listers)
         self._decisions: dict[Key, tuple[int, Decision]] = {}
+        forgets(self)
 
     def replace(
         self,
@@ -66,6 +68,10 @@ class Authorization:
         self._may_block = any(map(may_block, self._authorizers))
         self._epochs = (*epochs, _constant(self.epoch() + 1))
         self._decisions = {}
+
+    def forget(self) -> None:
+        """Forget what was decided: authorizers are asked again."""
+        self._decisions.clear()
 
     def authorize(self, attributes: Attributes) -> Decision:
         """Return the deciding answer; ``no opinion`` means refused."""

@@ -1,12 +1,14 @@
 """The records of explanations: two rings of bounded size, one of changes and one of refusals.
 
-A change is kept as the object's JSON before and after each plugin, and becomes a patch when it is asked for.
+A change is kept as the object's JSON before and after each plugin, and becomes a patch when it is asked for. It is
+compressed when the server comes to rest.
 A user who is refused again and again pushes out other refusals, but no change.
 """
 
 from __future__ import annotations
 
 import threading
+import zlib
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import field
@@ -23,6 +25,7 @@ from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import ApiError, Forbidden
 from hyperkube.machinery.groups import GroupResource
 from hyperkube.machinery.objects import Object, name_of, uid_of
+from hyperkube.machinery.recent import forgets
 from hyperkube.machinery.times import format_time
 
 KEPT = 1000
@@ -89,11 +92,29 @@ class Change:
     steps: list[Step]
     dry_run: bool
     stored: bool = True
+    packed: bytes = b""
 
     @property
     def size(self) -> int:
         """The bytes it holds."""
-        return sum(len(step.before) + len(step.after) for step in self.steps)
+        return len(self.packed) or sum(len(step.before) + len(step.after) for step in self.steps)
+
+    def pack(self) -> int:
+        """Hold the steps compressed from now on, a tenth, as they are alike; return the bytes of them."""
+        if not self.packed:
+            steps = [
+                (plugin, seconds, before.decode(), after.decode()) for plugin, seconds, before, after in self.steps
+            ]
+            self.packed, self.steps = zlib.compress(orjson.dumps(steps)), []
+        return self.size
+
+    def all_steps(self) -> list[Step]:
+        """Return the steps, compressed or not."""
+        steps, packed = self.steps, self.packed  # in this order: another thread packs them
+        if not packed:
+            return steps
+        read = orjson.loads(zlib.decompress(packed))
+        return [Step(plugin, seconds, before.encode(), after.encode()) for plugin, seconds, before, after in read]
 
     def failed(self) -> None:
         """Note that nothing was stored."""
@@ -101,14 +122,14 @@ class Change:
 
     def shown(self) -> Object:
         """Return it as answers show it."""
-        secret = self.subject.resource in _SECRET
+        secret, steps = self.subject.resource in _SECRET, self.all_steps()
         return {
             **self.subject.shown(),
             "uid": self.uid,
             "dryRun": self.dry_run,
             "stored": self.stored and not self.dry_run,
-            "microseconds": round(sum(step.seconds for step in self.steps) * 1e6),
-            "plugins": [step.shown(secret=secret) for step in self.steps],
+            "microseconds": round(sum(step.seconds for step in steps) * 1e6),
+            "plugins": [step.shown(secret=secret) for step in steps],
         }
 
 
@@ -127,6 +148,10 @@ class Refusal:
         told = {"by": self.by, "code": self.code, "reason": self.reason, "message": self.message}
         return {**self.subject.shown(), **told}
 
+    def pack(self) -> int:
+        """Return the bytes that count: none, as it is small."""
+        return 0
+
 
 Record = TypeVar("Record", Change, Refusal)
 
@@ -140,6 +165,7 @@ class Ring(Generic[Record]):
         self._most = most
         self._most_bytes = most_bytes
         self._bytes = 0
+        forgets(self)
 
     def __len__(self) -> int:
         return len(self._records)
@@ -151,6 +177,12 @@ class Ring(Generic[Record]):
             self._bytes += size
             while len(self._records) > self._most or (self._bytes > self._most_bytes and self._records):
                 self._bytes -= self._records.popleft()[1]
+
+    def forget(self) -> None:
+        """Keep the records, but compressed."""
+        with self._lock:
+            self._records = deque((record, record.pack()) for record, _ in self._records)
+            self._bytes = sum(size for _, size in self._records)
 
     def latest_first(self) -> Iterator[Record]:
         """Yield the records."""

@@ -6,7 +6,7 @@ Nothing here may be answered that the long way would refuse. So each remembered 
 compared with every read: what a path addresses goes with the registry's generation, who may read it with the
 authorizers' epoch and the user's identity, the flow with the generation of flow control. A read that finds them
 unchanged is as good as one that was answered just before the change.
-The loop's thread alone reads and writes what is remembered here, so that there is no lock.
+The loop's thread alone reads and adds to what is remembered here, so that there is no lock; all may go at any time.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import ApiError, NotAcceptable
 from hyperkube.machinery.random import unique_id
+from hyperkube.machinery.recent import forgets
 from hyperkube.machinery.users import UserInfo
 
 if TYPE_CHECKING:
@@ -144,6 +145,11 @@ class HotReads:
         self._flows = flows
         self._random = Random()  # noqa: S311 -- tells requests apart, nothing more
         self._places: dict[str, _Place] = {}
+        forgets(self)
+
+    def forget(self) -> None:
+        """Forget what paths address: it is found again with the next read."""
+        self._places.clear()
 
     def answer(self, request: HttpRequest) -> Response | None:
         """Answer a plain read, or return None."""

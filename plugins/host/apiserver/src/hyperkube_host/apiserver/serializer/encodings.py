@@ -23,7 +23,7 @@ from hyperkube_lib.protobuf.wire import delimited
 from hyperkube_lib.watch_cache.cached_object import CachedObject
 
 from hyperkube.machinery.objects import Object
-from hyperkube.machinery.recent import exact
+from hyperkube.machinery.recent import exact, forgets
 from hyperkube.machinery.schema import CompiledSchema
 
 LIMIT = 64 << 20
@@ -43,6 +43,16 @@ class Encodings:
         self._lock = threading.Lock()
         self._oldest: deque[tuple[weakref.ref[CachedObject], Hashable, int]] = deque()
         self._size = 0
+        forgets(self)
+
+    def forget(self) -> None:
+        """Forget all encodings."""
+        with self._lock:
+            for reference, key, _ in self._oldest:
+                if (owner := reference()) is not None and owner.encodings is not None:
+                    owner.encodings.pop(key, None)
+            self._oldest.clear()
+            self._size = 0
 
     @property
     def size(self) -> int:
