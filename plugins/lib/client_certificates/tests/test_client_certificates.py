@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from cryptography import x509
 from hyperkube_lib.client_certificates import CertificateAuthorities, CertificateRefused
@@ -102,3 +104,51 @@ def test_these_are_vouched_for(authorities, chain):
 def test_these_prove_nothing(authorities, chain):
     with pytest.raises(CertificateRefused):
         authorities.verify([certificate.der for certificate in chain()], NOW)
+
+
+@pytest.mark.parametrize("days", [100, 30], ids=["the leaf's end", "that between's end"])
+def test_a_chain_that_was_vouched_for_is_looked_at_again_when_a_certificate_of_it_is_out_of_date(authorities, days):
+    middle = issue("middle", by=ROOT, authority=True, days=days)
+    leaf = issue("alice", by=middle, days=50)
+    chain, end = [leaf.der, middle.der], min(days, 50)
+    authorities.verify(chain, NOW)
+
+    assert authorities.verify(chain, NOW + timedelta(days=end - 1)) == leaf.certificate
+    for moment in (NOW + timedelta(days=end + 1), NOW - timedelta(days=1000)):
+        with pytest.raises(CertificateRefused):
+            authorities.verify(chain, moment)
+
+
+def test_a_chain_that_was_vouched_for_proves_nothing_to_other_authorities_in_the_same_file(tmp_path):
+    path = tmp_path / "ca.crt"
+    path.write_bytes(ROOT.pem)
+    authorities = CertificateAuthorities(str(path))
+    chain = [certificate.der for certificate in below(ROOT)]
+    authorities.verify(chain, NOW)
+
+    path.write_bytes(SHORT.pem + CONSTRAINED.pem)
+
+    with pytest.raises(CertificateRefused):
+        authorities.verify(chain, NOW)
+
+
+def test_a_chain_that_was_vouched_for_is_not_checked_again(authorities, monkeypatch):
+    chains = [[certificate.der for certificate in below(ROOT)] for _ in range(70)]
+    checked = []
+    monkeypatch.setattr("cryptography.x509.load_der_x509_certificate", counted(checked))
+
+    for chain in [chains[0], chains[0], *chains, chains[-1], chains[0]]:
+        authorities.verify(chain, NOW)
+
+    assert checked == [chains[0][0], *(chain[0] for chain in chains[1:]), chains[0][0]]
+
+
+def counted(checked):
+    def load(der):
+        checked.append(der)
+        return x509_load(der)
+
+    return load
+
+
+x509_load = x509.load_der_x509_certificate

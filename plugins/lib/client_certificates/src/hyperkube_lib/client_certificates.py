@@ -12,7 +12,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.users import AUTHENTICATED_GROUP, UserInfo, unescape_extra_key
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound="ExtensionType")
 
 _LONGEST_CHAIN = 5
+_REMEMBERED_CHAINS = 64
 _UID_OID = "1.3.6.1.4.1.57683.2"
 _BROKEN_HASHES = frozenset({"md5", "sha1"})
 
@@ -50,8 +51,17 @@ def user_of(certificate: Certificate) -> UserInfo | None:
     return UserInfo(str(names[0].value), uids[0] if len(uids) == 1 else "", tuple(groups))
 
 
+class _Vouched(NamedTuple):
+    """A chain that leads to one of the authorities of `trusted`, at any time of these two and between."""
+
+    trusted: Sequence[Certificate]
+    leaf: Certificate
+    since: datetime
+    until: datetime
+
+
 class CertificateAuthorities:
-    """The authorities of one PEM file."""
+    """The authorities of one PEM file, and the latest chains that they have vouched for; thread-safe."""
 
     def __init__(self, path: str) -> None:
         """Read the file.
@@ -63,6 +73,7 @@ class CertificateAuthorities:
         self._lock = threading.Lock()
         self._stamp: tuple[int, int] | None = None
         self._trusted: list[Certificate] = []
+        self._vouched: dict[tuple[bytes, ...], _Vouched] = {}
         self._current()
 
     def _current(self) -> list[Certificate]:
@@ -84,11 +95,18 @@ class CertificateAuthorities:
     def verify(self, chain: Sequence[bytes], now: datetime) -> Certificate:
         """Return the leaf of a chain of DER certificates, leaf first, that leads to a trusted authority.
 
+        What was found of a chain is remembered, for as long as the file stays and all certificates on the way are in
+        date: a component shows the same one with each connection.
+
         Raises:
             CertificateRefused: it does not, or a certificate on the way is out of date or for another purpose.
         """
         from cryptography.x509 import load_der_x509_certificate
 
+        trusted, key = self._current(), tuple(chain)
+        known = self._vouched.get(key)
+        if known is not None and known.trusted is trusted and known.since <= now <= known.until:
+            return known.leaf
         try:
             certificates = [load_der_x509_certificate(der) for der in chain]
         except ValueError as error:
@@ -98,27 +116,37 @@ class CertificateAuthorities:
         leaf = certificates[0]
         if not _is_for_clients(leaf):
             raise CertificateRefused("certificate specifies an incompatible key usage")
-        if not self._leads_to_trust([leaf], certificates[1:], now):
+        way = _way_to_trust([leaf], certificates[1:], trusted, now)
+        if way is None:
             raise CertificateRefused("certificate signed by unknown authority or out of date")
+        since = max(certificate.not_valid_before_utc for certificate in way)
+        until = min(certificate.not_valid_after_utc for certificate in way)
+        with self._lock:
+            while len(self._vouched) >= _REMEMBERED_CHAINS:
+                del self._vouched[next(iter(self._vouched))]
+            self._vouched[key] = _Vouched(trusted, leaf, since, until)
         return leaf
 
-    def _leads_to_trust(self, path: Sequence[Certificate], others: Sequence[Certificate], now: datetime) -> bool:
-        """Whether `path`, leaf first, can be continued with some of the others to an authority of the file."""
-        last = path[-1]
-        if not _is_current(last, now) or len(path) > _LONGEST_CHAIN or not _is_understood(last):
-            return False
-        for authority in self._current():
-            if not _is_current(authority, now):
-                continue
-            if authority == last or (_may_issue(authority, path) and _issued(authority, last)):
-                return True
-        return any(
-            _may_issue(issuer, path)
-            and _is_authority(issuer)
-            and _issued(issuer, last)
-            and self._leads_to_trust([*path, issuer], [other for other in others if other is not issuer], now)
-            for issuer in others
-        )
+
+def _way_to_trust(
+    path: Sequence[Certificate], others: Sequence[Certificate], trusted: Sequence[Certificate], now: datetime
+) -> Sequence[Certificate] | None:
+    """Return `path`, leaf first, continued with some of the others to a trusted authority; None if it cannot be."""
+    last = path[-1]
+    if not _is_current(last, now) or len(path) > _LONGEST_CHAIN or not _is_understood(last):
+        return None
+    for authority in trusted:
+        if not _is_current(authority, now):
+            continue
+        if authority == last or (_may_issue(authority, path) and _issued(authority, last)):
+            return [*path, authority]
+    for issuer in others:
+        if _may_issue(issuer, path) and _is_authority(issuer) and _issued(issuer, last):
+            rest = [other for other in others if other is not issuer]
+            way = _way_to_trust([*path, issuer], rest, trusted, now)
+            if way is not None:
+                return way
+    return None
 
 
 def _is_current(certificate: Certificate, now: datetime) -> bool:
