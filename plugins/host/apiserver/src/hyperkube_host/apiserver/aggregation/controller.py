@@ -86,6 +86,8 @@ class ApiServiceController:
         self._follower.close()
         self._asking.stop()
         self._asking.wait_ended()
+        if self._routes.kept is not None:
+            self._routes.kept.close()
 
     # following
 
@@ -198,7 +200,8 @@ class ApiServiceController:
         relay = self._routes.relay(remote, path, _AGGREGATOR)
         url = f"https://{relay.host}:{relay.port}{path}"
         try:
-            return fetch(relay, self._clock, headers={"Host": relay.server_name, "Accept": accept}), url
+            headers = {"Host": relay.server_name, "Accept": accept}
+            return fetch(relay, self._clock, headers=headers, kept=self._routes.kept), url
         except (OSError, UsageError) as error:
             text = f"failing or missing response from {url}: Get {url!r}: {error}"
             raise Unreachable("FailedDiscoveryCheck", text) from error

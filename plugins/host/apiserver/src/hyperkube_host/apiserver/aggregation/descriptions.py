@@ -130,7 +130,8 @@ class RemoteOpenApi:
     def _get(self, remote: Remote, path: str, etag: str = "") -> Response:
         relay = self._routes.relay(remote, path, _READER)
         headers = {"Host": relay.server_name, "Accept": "application/json"}
-        return fetch(relay, self._clock, headers={**headers, "If-None-Match": etag} if etag else headers)
+        headers = {**headers, "If-None-Match": etag} if etag else headers
+        return fetch(relay, self._clock, headers=headers, kept=self._routes.kept)
 
     # showing
 

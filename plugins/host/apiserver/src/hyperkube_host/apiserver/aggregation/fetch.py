@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import http.client
 import socket
-from collections.abc import Mapping
+import ssl
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
+from hyperkube_host.apiserver.aggregation.kept_connections import Connected, KeptConnections, Place, place_of
 from hyperkube_lib.serving.exchange import RelayUpgrade, Response
 from hyperkube_lib.serving.tls import client_context
 
@@ -25,23 +27,48 @@ def fetch(
     method: str = "GET",
     headers: Mapping[str, str] | None = None,
     body: bytes = b"",
+    kept: KeptConnections | None = None,
 ) -> Response:
     """Return the answer of the server at the end of a relay; blocks for up to `ALL_SECONDS`.
+
+    With `kept`, a GET is asked over a connection that an earlier one has left there, and leaves its own; where the
+    server has closed that meanwhile, it is asked again over a new one.
 
     Raises:
         OSError: it cannot be reached, proves not to be who it should be, or has no end.
         UsageError: a certificate file cannot be used.
     """
-    connection = http.client.HTTPConnection(relay.host, relay.port, timeout=TIMEOUT_SECONDS)
-    plain = _connected(relay)
-    limit = _Limit(plain)
-    expiry = clock.call_later(ALL_SECONDS, limit.expire)
+    sent = [*(headers or {}).items(), *relay.headers, ("Content-Length", str(len(body)))]
+    place = place_of(relay) if kept is not None and method == "GET" and not body else None
+    before = kept.take(place) if kept is not None and place is not None else None
     try:
-        context = client_context(relay.ca_file, relay.certificate_file, relay.key_file, ca_data=relay.ca_data)
-        connection.sock = (
-            context.wrap_socket(plain, server_hostname=relay.server_name or relay.host) if relay.tls else plain
-        )
-        sent = [*(headers or {}).items(), *relay.headers, ("Content-Length", str(len(body)))]
+        if before is not None:
+            with suppress(ConnectionError, ssl.SSLError):
+                return _answer(relay, clock, before, method, sent, body, (kept, place))
+        return _answer(relay, clock, _connected(relay, clock), method, sent, body, (kept, place))
+    except http.client.HTTPException as error:
+        raise OSError(f"no HTTP answer from {relay.host}:{relay.port}: {error!r}") from error
+
+
+def _answer(
+    relay: RelayUpgrade,
+    clock: Clock,
+    connected: Connected,
+    method: str,
+    sent: Sequence[tuple[str, str]],
+    body: bytes,
+    back: tuple[KeptConnections | None, Place | None],
+) -> Response:
+    """Return the answer to a request, and put the connection back where it may be used again; else close it.
+
+    Raises:
+        OSError: there is none, or not in time.
+        http.client.HTTPException: it is none of HTTP's, or too long.
+    """
+    connection, limit = connected.http, _Limit(connected.wire)
+    expiry = clock.call_later(ALL_SECONDS, limit.expire)
+    reusable = False
+    try:
         # Go's servers answer 400 to a request with two Host headers, and http.client writes one unless told.
         connection.putrequest(method, relay.path, skip_host=any(name.lower() == "host" for name, _ in sent))
         for name, value in sent:
@@ -49,17 +76,48 @@ def fetch(
         connection.endheaders(body)
         answer = connection.getresponse()
         content = _whole(answer, limit)
+        reusable = not answer.will_close and answer.isclosed()
         return Response(status=answer.status, headers=answer.getheaders(), body=content)
-    except http.client.HTTPException as error:
-        raise OSError(f"no HTTP answer from {relay.host}:{relay.port}: {error!r}") from error
+    except (OSError, http.client.HTTPException) as error:
+        if limit.expired:
+            raise TimeoutError("timed out") from error
+        raise
     finally:
         expiry.cancel()
-        limit.wire.close()
-        connection.close()
+        kept, place = back
+        if kept is not None and place is not None and reusable and not limit.expired:
+            kept.put(place, connected)
+        else:
+            connected.close()
+
+
+def _connected(relay: RelayUpgrade, clock: Clock) -> Connected:
+    """Return a new connection, on which the handshake is over.
+
+    Raises:
+        OSError: the server cannot be reached, or proves not to be who it should be.
+        UsageError: a certificate file cannot be used.
+    """
+    plain = _dialled(relay)
+    wire = plain.dup()  # the one that is given becomes a TLS connection
+    limit = _Limit(wire)
+    expiry = clock.call_later(ALL_SECONDS, limit.expire)
+    connection = http.client.HTTPConnection(relay.host, relay.port, timeout=TIMEOUT_SECONDS)
+    connection.auto_open = 0  # it would connect without TLS
+    try:
+        context = client_context(relay.ca_file, relay.certificate_file, relay.key_file, ca_data=relay.ca_data)
+        name = relay.server_name or relay.host
+        connection.sock = context.wrap_socket(plain, server_hostname=name) if relay.tls else plain
+    except BaseException:
+        wire.close()
         plain.close()
+        raise
+    finally:
+        expiry.cancel()
+    return Connected(connection, wire)
 
 
-def _connected(relay: RelayUpgrade) -> socket.socket:
+def _dialled(relay: RelayUpgrade) -> socket.socket:
     if relay.dial is None:
         return socket.create_connection((relay.host, relay.port), TIMEOUT_SECONDS)
     plain = relay.dial(relay.host, relay.port)
@@ -85,12 +143,12 @@ def _whole(answer: http.client.HTTPResponse, limit: _Limit) -> bytes:
 class _Limit:
     """Cuts a connection when its time is over, from any thread: a socket's own time-out starts anew with each byte."""
 
-    def __init__(self, connected: socket.socket) -> None:
-        self.wire = connected.dup()  # the one that is given becomes a TLS connection
+    def __init__(self, wire: socket.socket) -> None:
+        self._wire = wire
         self.expired = False
 
     def expire(self) -> None:
         """Cut it."""
         self.expired = True
         with suppress(OSError):
-            self.wire.shutdown(socket.SHUT_RDWR)
+            self._wire.shutdown(socket.SHUT_RDWR)

@@ -9,6 +9,7 @@ import ssl
 from collections.abc import Callable
 from urllib.parse import quote, urlencode
 
+from hyperkube_host.apiserver.aggregation.kept_connections import KeptConnections
 from hyperkube_host.apiserver.aggregation.remotes import Remote, Remotes
 from hyperkube_host.apiserver.health.health import text
 from hyperkube_host.apiserver.options import AggregationOptions
@@ -100,6 +101,8 @@ class Routes:
     options: AggregationOptions
     dial: Dial | None = None
     """What connects to the servers; None: nothing does but the request itself."""
+    kept: KeptConnections | None = None
+    """Where the requests that this server sends by itself find a connection, and leave it; None: each has its own."""
 
     def answer(self, request: ApiRequest) -> Answer | None:
         """Return how a request gets to the server that serves its group version; None when that is this one."""

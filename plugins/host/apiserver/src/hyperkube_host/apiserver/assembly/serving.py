@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from hyperkube_host.apiserver.aggregation.descriptions import RemoteOpenApi
+from hyperkube_host.apiserver.aggregation.kept_connections import KeptConnections
 from hyperkube_host.apiserver.aggregation.remotes import Remotes
 from hyperkube_host.apiserver.aggregation.route import Routes, first_of
 from hyperkube_host.apiserver.assembly.access import Access
@@ -117,7 +118,7 @@ def build_serving(
         long_running=options.long_running,
         tracer=_tracer(options, clock),
     )
-    foundation.request_path.keep(RequestPath(pipeline, handler))
+    foundation.request_path.keep(RequestPath(pipeline, handler, aggregation.routes.kept))
     return Serving(
         limits=limits,
         audit=audit,
@@ -142,7 +143,8 @@ def _tracer(options: Options, clock: Clock) -> RequestTracer | None:
 
 def _aggregation(foundation: Foundation, services: Services) -> Aggregation:
     remotes = Remotes()
-    routes = Routes(remotes, services.objects, foundation.options.aggregation, foundation.egress.get("cluster"))
+    dial, kept = foundation.egress.get("cluster"), KeptConnections(foundation.clock)
+    routes = Routes(remotes, services.objects, foundation.options.aggregation, dial, kept)
     return Aggregation(remotes, routes, RemoteOpenApi(routes, foundation.clock, LOGGER))
 
 

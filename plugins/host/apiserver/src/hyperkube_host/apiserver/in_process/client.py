@@ -314,7 +314,7 @@ class InProcessClient:
         if body:
             headers.setdefault("content-type", "application/json")
         try:
-            return fetch(relay, self._clock, method, headers, body)
+            return fetch(relay, self._clock, method, headers, body, self._path().kept)
         except OSError as error:
             raise ServiceUnavailable(f"error trying to reach service: {error}") from error
 

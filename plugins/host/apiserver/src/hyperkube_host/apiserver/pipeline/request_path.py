@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from hyperkube_host.apiserver.aggregation.kept_connections import KeptConnections
 from hyperkube_host.apiserver.pipeline.handler import ApiHandler
 from hyperkube_host.apiserver.pipeline.pipeline import Pipeline
 
@@ -13,3 +14,5 @@ class RequestPath(NamedTuple):
 
     pipeline: Pipeline
     handler: ApiHandler
+    kept: KeptConnections | None = None
+    """Connections to other servers that are left open for the next request of a client in this process."""
