@@ -8,6 +8,7 @@ from hyperkube_lib.component_base.process_memory import (
     FIRST_QUIET,
     FIRST_SECONDS,
     LAST_QUIET,
+    LIBRARY_PERIODS,
     PERIOD_SECONDS,
     Rest,
     forget,
@@ -97,6 +98,26 @@ def test_functions_forget_results_beyond_a_few(monkeypatch):
     forget()
 
     assert (many.cache_info().currsize, few.cache_info().currsize) == (0, 1)
+
+
+def test_library_pages_are_looked_at_after_the_start_let_go_a_period_later_and_seldom_from_then_on():
+    stopped, let_go, rest = StopAfter(2 * LIBRARY_PERIODS + 1), [], Rest(lambda: 0.0)
+
+    wait_until_stopped(stopped, lambda: None, rest=rest, let_go=lambda: let_go.append(len(stopped.waited)))
+
+    assert let_go == [1, 2, LIBRARY_PERIODS + 1, 2 * LIBRARY_PERIODS + 1]
+
+
+def test_library_pages_are_let_go_when_a_server_has_come_to_rest():
+    stopped, let_go, spent = StopAfter(5), [], Spent()
+    rest = Rest(spent)
+    spent.seconds = 5.0
+
+    wait_until_stopped(
+        stopped, lambda: None, rest=rest, forgets=lambda: None, let_go=lambda: let_go.append(len(stopped.waited))
+    )
+
+    assert let_go == [1, 2, 1 + FIRST_QUIET]
 
 
 def test_whatever_the_c_library_is_nothing_breaks():

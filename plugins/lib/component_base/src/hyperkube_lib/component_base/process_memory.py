@@ -19,6 +19,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Protocol
 
+from hyperkube_lib.component_base.library_pages import LibraryPages
+
 from hyperkube.machinery.recent import forget_all
 
 _M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8
@@ -33,6 +35,8 @@ FIRST_QUIET, LAST_QUIET = 2, 11
 _FEW = 64
 """Results that a function may remember at rest."""
 _REMEMBERING = type(lru_cache(int))
+LIBRARY_PERIODS = 20
+"""After so many of them pages of libraries are let go, but for those of the start: after the first."""
 
 
 class Stop(Protocol):
@@ -124,16 +128,22 @@ def wait_until_stopped(
     *,
     rest: Rest | None = None,
     forgets: Callable[[], None] = forget,
+    let_go: Callable[[], None] | None = None,
 ) -> None:
     """Wait until the server is to end; meanwhile give memory back when the start is over, and regularly from then on.
 
-    The main thread has nothing else to do, so that this takes no thread.
+    The main thread has nothing else to do, so that this takes no thread. `let_go` is called for what is mapped of
+    libraries (see `library_pages`): when the start is over, a period later, every `LIBRARY_PERIODS`, and at rest.
     """
-    pause, rest = FIRST_SECONDS, rest or Rest()
+    let_go = let_go or LibraryPages().let_go
+    pause, rest, rounds = FIRST_SECONDS, rest or Rest(), 0
     while not stopped.wait(pause):
-        if pause == FIRST_SECONDS:
+        if not rounds:
             forget_folders()
-        if rest.is_new(pause):
+        rests = rest.is_new(pause)
+        if rests:
             forgets()
         give()
-        pause = PERIOD_SECONDS
+        if rests or rounds < 2 or not rounds % LIBRARY_PERIODS:
+            let_go()
+        pause, rounds = PERIOD_SECONDS, rounds + 1
