@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from hyperkube_lib.protobuf.envelope import ProtobufError, close_envelope, open_envelope
-from hyperkube_lib.protobuf.message_reader import MANY, Kept
 from hyperkube_lib.protobuf.wire import WireError, delimited
 
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.schema.compiled import CompiledSchema
 
+if TYPE_CHECKING:
+    from hyperkube_lib.protobuf.message_reader import Kept
+
 
 class Protobuf:
     """Reads and writes messages; keeps what it compiled from the schemas it met."""
 
-    def __init__(self, many: int = MANY) -> None:
-        """Generate straight code for the schemas of which `many` messages come."""
-        self._kept = Kept(many)
+    def __init__(self, many: int | None = None) -> None:
+        """Generate straight code for the schemas of which `many` messages come; None: `message_reader.MANY`."""
+        self._many = many
+
+    @cached_property
+    def _kept(self) -> Kept:
+        """Return what has been compiled; a server that never meets a message does not load what compiles."""
+        from hyperkube_lib.protobuf.message_reader import MANY, Kept
+
+        return Kept(MANY if self._many is None else self._many)
 
     def read_message(self, message: bytes, schema: CompiledSchema) -> Object:
         """Return the canonical object of a message, without kind and apiVersion.
