@@ -85,6 +85,17 @@ def test_what_is_not_seen_again_is_forgotten():
     assert len(interner._parts) + len(interner._old_parts) <= 8
 
 
+def test_what_is_equal_is_shared_anew_after_all_was_forgotten():
+    interner, part = Interner(), {"x": {"number": 0}}
+    before = interned(interner, part, part, part)
+
+    interner.forget()
+
+    after = interned(interner, part, part, part)
+    assert after[1]["x"] is after[2]["x"] is not before[2]["x"]
+    assert len(interner._parts) == 1
+
+
 def test_an_object_deeper_than_can_be_written_stays_as_it_is():
     deep = {}
     for _ in range(400):

@@ -13,8 +13,9 @@ from typing import Any
 import orjson
 
 from hyperkube.machinery.objects import Object
+from hyperkube.machinery.recent import forgets
 
-LIMIT = 8192
+LIMIT = 4096
 """How many parts, and how many strings, a generation remembers; two generations are kept."""
 _SLOTS = 4096
 _NO_STRINGS = frozenset({"resourceVersion"})
@@ -29,13 +30,18 @@ class Interner:
 
     def __init__(self, limit: int = LIMIT) -> None:
         self._limit = limit
+        self.forget()
+        # What was seen once, by a piece of its hash: what is never seen again must not fill the generations.
+        self._seen: array[int] | None = None
+        forgets(self)
+
+    def forget(self) -> None:
+        """Forget all parts and texts: what is equal from now on is shared anew."""
         # Two generations: what is asked for moves to the young one, and when that is full, the old one is dropped.
         self._parts: dict[int, Any] = {}
         self._old_parts: dict[int, Any] = {}
         self._texts: dict[str, str] = {}
         self._old_texts: dict[str, str] = {}
-        # What was seen once, by a piece of its hash: what is never seen again must not fill the generations.
-        self._seen: array[int] | None = None
 
     def intern(self, obj: Object, before: Object | None = None) -> Object:
         """Make `obj`, which must be the caller's own, of parts that are shared from now on; return it.

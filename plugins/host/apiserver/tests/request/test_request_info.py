@@ -1,5 +1,6 @@
 import pytest
-from hyperkube_host.apiserver.request.request_info import flag, parse
+from hyperkube_host.apiserver.request.request_info import KnownPaths, flag, parse
+from hyperkube_lib.serving.exchange import HttpRequest
 
 from hyperkube.machinery.users import UserInfo
 
@@ -86,3 +87,14 @@ def test_a_single_object_is_not_narrowed():
     info = parse("GET", "/api/v1/namespaces/a/pods/p", {"fieldSelector": ["a=b"]})
 
     assert info.field_selector == ()
+
+
+def test_a_path_that_was_forgotten_is_read_again():
+    paths = KnownPaths()
+    first = paths.read(HttpRequest(method="GET", path="/api/v1/pods"))
+    again = paths.read(HttpRequest(method="GET", path="/api/v1/pods"))
+
+    paths.forget()
+
+    anew = paths.read(HttpRequest(method="GET", path="/api/v1/pods"))
+    assert first is again is not anew == first

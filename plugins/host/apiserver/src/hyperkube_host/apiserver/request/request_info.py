@@ -17,6 +17,7 @@ from hyperkube.hookspecs.authz import Attributes
 from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.fields import FieldRequirement, FieldSelectorError, parse_field_selector
 from hyperkube.machinery.labels import Requirement, SelectorError, parse_selector
+from hyperkube.machinery.recent import forgets
 from hyperkube.machinery.users import UserInfo
 
 if TYPE_CHECKING:
@@ -147,6 +148,11 @@ class KnownPaths:
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, str], RequestInfo] = {}
+        forgets(self)
+
+    def forget(self) -> None:
+        """Forget all paths: each is read again with its next request."""
+        self._known.clear()
 
     def read(self, request: HttpRequest) -> RequestInfo:
         """Return what method and path ask for; the query is not looked at."""
