@@ -7,6 +7,7 @@ import asyncio
 import gc
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -254,4 +255,5 @@ def run(load: Load, wanted: servers.Wanted) -> None:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the servers are ended, and what was measured is told
     run(*asked())
