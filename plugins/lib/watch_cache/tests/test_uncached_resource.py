@@ -23,8 +23,9 @@ class Rig:
 
     def __init__(self, limits=None, store=None):
         self.store, self.decoded, self.lost = store or MemoryStore(), [], []
+        self.clock = FakeClock()
         self.caches = StoreCache(
-            self.store, FakeClock(), report_damaged=lambda key, _error: self.lost.append(key), timeout=0.0
+            self.store, self.clock, report_damaged=lambda key, _error: self.lost.append(key), timeout=0.0
         )
         self.caches.start()
         read = read_object(lambda obj: {"reason": obj.get("reason", "")})
@@ -50,7 +51,6 @@ def told(records):
 def test_what_nobody_asks_for_is_not_decoded():
     rig = Rig()
 
-    rig.events.list()
     for number in range(3):
         rig.put(f"a{number}")
     rig.put("a0", "Killing")
@@ -148,6 +148,158 @@ def test_previous_values_are_wanted_only_while_somebody_watches():
 
     assert (without, watched, other) == (False, True, False)
     assert not rig.caches._wants_previous(key)
+
+
+def names(result):
+    return [obj.name for obj in result.objects]
+
+
+def test_what_is_read_again_is_not_read_from_the_store():
+    rig = Rig()
+    for name in ("a", "b", "c"):
+        rig.put(name)
+    rig.events.list(namespace="default")
+    rig.decoded.clear()
+
+    again = rig.events.list(namespace="default", limit=2)
+    one = rig.events.get("default", "c")
+
+    assert (names(again), again.remaining, one.name, rig.decoded) == (["a", "b"], 1, "c", [])
+
+
+def test_what_is_read_again_is_as_it_is_in_the_store():
+    rig = Rig()
+    rig.put("a")
+    rig.put("c")
+    rig.events.list(namespace="default")
+
+    revision = rig.put("b")
+    rig.put("c", "Killing")
+    rig.delete("a")
+    listed = rig.events.list(namespace="default")
+
+    assert [(obj.name, obj.fields["reason"]) for obj in listed.objects] == [("b", "Started"), ("c", "Killing")]
+    assert rig.events.peek(f"{PREFIX}default/b").revision == revision
+    assert (rig.events.peek(f"{PREFIX}default/a"), rig.events.get("default", "a")) == (None, None)
+
+
+def test_an_object_that_was_read_is_known_until_it_changes():
+    rig = Rig()
+    rig.put("a")
+    key = f"{PREFIX}default/a"
+    rig.events.get("default", "a")
+    before = rig.events.peek(key)
+
+    rig.put("a", "Killing")
+
+    assert (before.name, rig.events.peek(key)) == ("a", None)
+    assert rig.events.get("default", "a").fields["reason"] == "Killing"
+
+
+def test_what_changes_while_it_is_read_is_not_kept():
+    rig = Rig()
+    rig.put("a")
+    read = rig.store.get
+
+    def changed_meanwhile(key, **options):
+        found = read(key, **options)
+        rig.put("a", "Killing")
+        return found
+
+    rig.store.get = changed_meanwhile
+    rig.events.get("default", "a")
+
+    assert rig.events.peek(f"{PREFIX}default/a") is None
+
+
+def test_a_list_during_which_something_changes_is_not_kept():
+    rig = Rig()
+    rig.put("a")
+    read = rig.store.range
+
+    def changed_meanwhile(*args, **options):
+        found = read(*args, **options)
+        rig.put("b")
+        return found
+
+    rig.store.range = changed_meanwhile
+    rig.events.list(namespace="default")
+    rig.store.range = read
+
+    assert names(rig.events.list(namespace="default")) == ["a", "b"]
+
+
+def test_further_pages_are_those_of_the_first_ones_revision():
+    rig = Rig()
+    for name in ("a", "c", "e", "g"):
+        rig.put(name)
+    rig.events.list()
+    first = rig.events.list(limit=2)
+    rig.put("d")
+
+    def follow():
+        return rig.events.list(limit=2, start=first.next_start, resource_version=first.revision, exact=True)
+
+    created = names(follow())
+    rig.delete("e")
+
+    assert (created, names(follow()), names(rig.events.list())) == (["e", "g"], ["e", "g"], ["a", "c", "d", "g"])
+
+
+def test_what_is_left_out_for_its_text_counts_as_looked_at():
+    rig = Rig()
+    for name, reason in (("a", "Failed"), ("b", "Started"), ("c", "Failed"), ("d", "Started")):
+        rig.put(name, reason)
+
+    def page(limit):
+        return rig.events.list(limit=limit, holds=b"Failed", matches=lambda obj: obj.fields["reason"] == "Failed")
+
+    found = [page(limit) for limit in (1, 2, 3, 2)]
+
+    assert [names(each) for each in found] == [["a"], ["a", "c"], ["a", "c"], ["a", "c"]]
+    assert [bool(each.next_start) for each in found] == [True, True, False, True]
+
+
+def test_what_nobody_reads_any_more_is_forgotten():
+    rig = Rig()
+    rig.put("a")
+    rig.events.list()
+
+    rig.clock.advance(130)
+
+    assert rig.events.peek(f"{PREFIX}default/a") is None
+
+
+def test_a_resource_that_has_lost_something_keeps_nothing():
+    store = Damaged()
+    rig = Rig(store=store)
+    rig.put("a")
+    rig.put("b")
+    store.lost = frozenset({f"{PREFIX}default/b"})
+    rig.events.list()
+
+    assert rig.events.peek(f"{PREFIX}default/a") is None
+
+
+def test_a_store_that_does_not_call_its_readers_is_always_asked():
+    class Remote:
+        """What a store is over a network: it has no `subscribe`."""
+
+        def __init__(self):
+            self.store = MemoryStore()
+
+        def __getattr__(self, name):
+            if name == "subscribe":
+                raise AttributeError(name)
+            return getattr(self.store, name)
+
+    rig = Rig(store=Remote())
+    rig.put("a")
+    rig.events.list()
+    rig.events.get("default", "a")
+    rig.caches.close()
+
+    assert rig.events.peek(f"{PREFIX}default/a") is None
 
 
 def test_a_revision_that_does_not_exist_yet_is_too_large():

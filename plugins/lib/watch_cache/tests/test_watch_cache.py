@@ -12,6 +12,7 @@ from hyperkube.machinery.clock import FakeClock, SystemClock
 from hyperkube.machinery.errors import Expired, StorageReadError, Timeout
 from hyperkube.storage.memory import MemoryStore
 from hyperkube.storage.store import Compacted, Delete, EventBatch, Put, StoreUnavailable
+from hyperkube.testing.waiting import eventually
 
 INDEXES = {"spec.nodeName": by_field("spec.nodeName"), "owner": by_owner}
 
@@ -450,6 +451,9 @@ class TestWatching:
         for thread in threads:
             thread.join()
         final = cluster.pods.list()
+        eventually(
+            lambda: cluster.cache.applied >= final.revision, why="a remote store's watch may be behind its lists"
+        )
 
         state = {o.key: o.revision for o in listed.objects}
         last = listed.revision

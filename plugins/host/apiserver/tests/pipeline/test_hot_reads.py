@@ -6,7 +6,7 @@ import pytest
 from hyperkube_host.apiserver.server import ApiServer
 from hyperkube_lib.serving.exchange import HttpRequest
 
-from hyperkube.kinds.resources import CONFIG_MAPS
+from hyperkube.kinds.resources import CONFIG_MAPS, EVENTS
 from hyperkube.machinery.recent import forget_all
 from hyperkube.machinery.users import LOOPBACK
 from hyperkube.storage.memory import MemoryStore
@@ -61,6 +61,22 @@ def test_the_change_before_is_seen(server):
     server.client(LOOPBACK).patch(CONFIG_MAPS, "a", {"data": {"x": "2"}}, "default")
 
     assert b'"x":"2"' in server.handler.hot(request).body
+
+
+@pytest.mark.parametrize("accept", ["application/json", "application/vnd.kubernetes.protobuf"])
+def test_an_event_that_was_read_lately_is_known_until_it_changes(server, accept):
+    client = server.client(LOOPBACK)
+    about = {"kind": "Pod", "namespace": "default", "name": "web", "uid": "1"}
+    client.create(EVENTS, {"metadata": {"name": "e"}, "involvedObject": about, "reason": "Pulled"}, "default")
+    request = ask("/api/v1/namespaces/default/events/e", accept=accept)
+    unread = server.handler.hot(request)
+    whole = server.handler.handle(request)
+
+    known = server.handler.hot(request)
+    client.patch(EVENTS, "e", {"count": 2}, "default")
+    changed = server.handler.hot(request)
+
+    assert (unread, comparable(known), changed) == (None, comparable(whole), None)
 
 
 def test_a_request_is_told_by_its_id(server):

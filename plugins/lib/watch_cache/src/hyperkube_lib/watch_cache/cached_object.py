@@ -21,6 +21,11 @@ _METADATA = b'"metadata":{'
 _LEAST_PACKED = 500
 """Bytes of a body from which on a packed one takes less than half."""
 _VERSION = re.compile(rb'"resourceVersion":"[^"]*"(,?)')
+_HEAD = re.compile(
+    rb'\{"kind":"\w+","apiVersion":"[\w./-]+","metadata":\{()"name":"[^"\\]+",'
+    rb'(?:"generateName":"[^"\\]*",)?(?:"namespace":"([^"\\]*)",)?'
+)
+"""Matches how an object in its canonical form begins: where its metadata does, and in which namespace it is."""
 
 Fields: TypeAlias = Callable[[dict[str, Any]], Mapping[str, str]]
 """Returns what field selectors and indexes may use of an object."""
@@ -134,6 +139,58 @@ class CachedObject:
 
 _NONE: Mapping[str, str] = {}
 
+
+class StoredObject(CachedObject):
+    """An object of which nothing has been parsed: labels, owners and fields are read when they are first asked for."""
+
+    __slots__ = ()
+
+    def __init__(self, key: str, revision: int, body: bytes, namespace: str, fields: Fields | None) -> None:
+        self.key = key
+        self.revision = revision
+        self.namespace = namespace
+        self.encodings = None
+        self._body = body
+        self._fields = fields or _NONE
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in {"labels", "owners"}:  # the slots that are still empty
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        try:
+            meta = orjson.loads(self.body)["metadata"]
+            self.labels = meta.get("labels") or _NONE
+            self.owners = _owners(meta)
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise StorageReadError(f"unable to decode the value of key {self.key!r}: {error!r}") from error
+        return getattr(self, name)
+
+
+def _owners(meta: dict[str, Any]) -> tuple[str, ...]:
+    return tuple(intern(owner["uid"]) for owner in meta.get("ownerReferences") or ())
+
+
+def stored_object(key: str, value: bytes, revision: int, fields: Fields | None) -> StoredObject | None:
+    """Return the object of a value in the form in which objects are stored, unparsed; None for one in any other form.
+
+    It begins as canonical objects do, and ``resourceVersion`` comes in what follows its metadata, if at all: before the
+    brace that opens that, more were closed since metadata began than opened.
+    """
+    head = _HEAD.match(value)
+    if head is None or value[-1:] != b"}":
+        return None
+    start = head.start(1)
+    other = value.find(b'"resourceVersion"', start)
+    if other > 0:
+        opened = value.rfind(b"{", start, other)
+        if opened < 0 or value.count(b"{", start, opened) >= value.count(b"}", start, opened):
+            return None
+    namespace = head[2]
+    if namespace is None and b'"namespace":"' in value:  # not where canonical objects have it
+        return None
+    body = b'%b"resourceVersion":"%d",%b' % (value[:start], revision, value[start:])
+    return StoredObject(key, revision, body, intern(namespace.decode()) if namespace else "", fields)
+
+
 Transform: TypeAlias = Callable[[str, bytes, int], CachedObject]
 """Turns (key, stored value, revision) into what the cache keeps; raises `StorageReadError` for what it cannot read."""
 
@@ -202,13 +259,16 @@ def read_object(
     Args:
         fields: returns what field selectors and indexes may use.
         parsed: returns the object of a value where it is known already, or None.
-        late: whether fields are read when they are first asked for, as few objects are asked.
+        late: whether labels, owners and fields are read when they are first asked for, as few objects are asked.
     """
     labels = _SharedLabels().of
 
     def transform(key: str, value: bytes, revision: int) -> CachedObject:
         try:
-            obj = parsed(value) or orjson.loads(value)
+            obj = parsed(value)
+            if obj is None and late and (unparsed := stored_object(key, value, revision, fields)) is not None:
+                return unparsed
+            obj = obj or orjson.loads(value)
             meta = obj["metadata"]
             if "name" not in meta:
                 raise StorageReadError(f"the value of key {key!r} has no name")
@@ -219,7 +279,7 @@ def read_object(
                 namespace=intern(meta.get("namespace") or ""),
                 labels=labels(meta.get("labels")) if meta.get("labels") else None,
                 fields=fields(obj) if fields and not late else fields,
-                owners=tuple(intern(owner["uid"]) for owner in meta.get("ownerReferences") or ()),
+                owners=_owners(meta),
             )
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise StorageReadError(f"unable to decode the value of key {key!r}: {error!r}") from error

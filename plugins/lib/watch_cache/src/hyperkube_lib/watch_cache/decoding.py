@@ -51,27 +51,29 @@ class Decoder:
     def part(self, pages: Iterable[RangeResult], revision: int, most: int, *, holds: bytes = b"") -> Part:
         """Return the objects of the first pages of a range that have `most` (0: of all), without what the store lost.
 
-        Of those whose values do not hold a text only key and revision are there.
+        Those whose values do not hold a text are left out.
 
         Raises:
             StorageReadError: a value cannot be decoded.
         """
         objects: list[CachedObject] = []
         looked_at = count = 0
+        end = last = ""
+        read = self.object
         for page in pages:
             revision = revision or page.revision
             objects += [
-                self.object(item)
-                if holds in item.value or item.unreadable
-                else CachedObject(item.key, item.mod_revision, b"")
+                read(item)
                 for item in page.items
-                if not item.damaged
+                if not item.damaged and (not holds or holds in item.value or item.unreadable)
             ]
             looked_at += len(page.items)
             count = count or page.count
+            last = page.items[-1].key if page.items else last
             if page.more and 0 < most <= looked_at:
-                return Part(objects, revision, count, f"{page.items[-1].key}\0")
-        return Part(objects, revision, count)
+                end = f"{last}\0"
+                break
+        return Part(objects, revision, count, end, last if holds else "")
 
     def event(self, event: StoreEvent) -> CacheEvent | None:
         """Return the record of a change in the past, None if it cannot be decoded."""

@@ -35,14 +35,22 @@ class Part(NamedTuple):
     """The first objects of a range at one revision.
 
     Attributes:
-        end: where those begin that are not among them, empty if all are.
         total: how many objects the range has.
+        end: where those begin that are not among them, empty if all are.
+        last: the key of the last one, where those are left out of which it is known that no predicate accepts them.
     """
 
     objects: Sequence[CachedObject]
     revision: int
     total: int
     end: str = ""
+    last: str = ""
+
+    def holding(self, text: bytes) -> Part:
+        """Return it without the objects in whose JSON a text is not; all of them where that is empty."""
+        if not text or not self.objects:
+            return self
+        return self._replace(objects=[obj for obj in self.objects if text in obj.body], last=self.objects[-1].key)
 
 
 ReadPart: TypeAlias = Callable[[str, int, int], Part]
@@ -82,7 +90,7 @@ def _collected(read: ReadPart, low: str, prefix: str, matches: Predicate | None,
             if matches is not None and not matches(obj):
                 continue
             page.append(obj)
-            if len(page) == limit and (part.end or seen < len(part.objects)):
+            if len(page) == limit and (part.end or seen < len(part.objects) or obj.key < part.last):
                 return ListResult(page, revision, _after(page, prefix), total - limit if matches is None else None)
         if not part.end:
             return ListResult(page, revision)

@@ -142,10 +142,7 @@ class StoreCache:
         limits: HistoryLimits | None = None,
         expires: bool = False,
     ) -> ResourceCache:
-        """Return a new cache for a resource; nothing is read before its first use; see `ResourceCache`.
-
-        Objects that expire by themselves are many, and few are read again: as in Kubernetes they stay in the store,
-        unless `limits` is all the history that is wanted, as do those of which none is.
+        """Return a new cache for a resource; nothing is read before its first use; see `ResourceCache` and `caches`.
 
         Raises:
             ValueError: the prefix is outside the cache's own, or has a cache already.
@@ -154,10 +151,8 @@ class StoreCache:
             raise ValueError(f"prefix {prefix!r} is not a folder of {self._prefix!r}")
         if prefix in self._resources:
             raise ValueError(f"prefix {prefix!r} has a cache already")
-        if limits is None and self._limits_of is not None:
-            limits = self._limits_of(prefix)
-        is_cached = limits.events > 0 if limits is not None and limits.is_all else not expires
-        made = ResourceCache if is_cached else UncachedResource
+        limits = limits or (self._limits_of(prefix) if self._limits_of is not None else None)
+        made = ResourceCache if self.caches(prefix, limits, expires=expires) else UncachedResource
         cache = made(self, prefix, transform, clock=self._clock, indexes=indexes, limits=limits)
         # The lock closes the race with a change that is delivered now: it is either kept with what is inherited, and
         # applied here, or it finds the cache. It cannot come between the two.
@@ -171,6 +166,15 @@ class StoreCache:
         if inherited is not None and self._state is not None:
             cache.take_over(inherited.objects.copy(), self._state.revision)
         return cache
+
+    def caches(self, prefix: str, limits: HistoryLimits | None = None, *, expires: bool = False) -> bool:
+        """Tell whether the objects of a resource are cached.
+
+        Those that expire by themselves are many, and few are read again: as in Kubernetes they stay in the store,
+        unless `limits` is all the history that is wanted, as do those of which none is.
+        """
+        limits = limits or (self._limits_of(prefix) if self._limits_of is not None else None)
+        return limits.events > 0 if limits is not None and limits.is_all else not expires
 
     def state(self) -> CacheState:
         """Return what is cached, for the cache of a fork.

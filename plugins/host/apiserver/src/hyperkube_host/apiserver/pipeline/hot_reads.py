@@ -216,7 +216,10 @@ class HotReads:
         storage = place.target.served.storage
         is_list = not place.info.name
         most = LIST_MAX if wanted is PLAIN else ENCODED_MAX
-        if storage is None or not storage.cache.loaded or (is_list and len(storage.cache) > most):
+        if storage is None or (is_list and len(storage.cache) > most):
+            return None
+        # Of what is not cached single objects are known that were read lately.
+        if not storage.cache.loaded and (is_list or storage.cache.peek(place.cache_key) is None):
             return None
         if is_list and storage.cache.lost:
             return None  # the answer has warnings

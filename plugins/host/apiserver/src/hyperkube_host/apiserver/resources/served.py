@@ -133,7 +133,8 @@ class ResourceStorage:
         return self._cache
 
     def _transform(self) -> Transform:
-        read = read_object(texts_of(self._fields) if self._fields else None, self._object_of, late=self._expires)
+        late = self._expires or not self._store_cache.caches(self.prefix)
+        read = read_object(texts_of(self._fields) if self._fields else None, self._object_of, late=late)
         if self._custom is not None and self._custom.reshapes:
             return self._of_custom(self._custom, read)
         written, loads = self._written, self.loads
@@ -276,8 +277,7 @@ class ServedResource:
     @cached_property
     def type_prefix(self) -> bytes:
         """How the JSON of a stored object begins: its kind and version."""
-        head = orjson.dumps({"kind": self.kind.kind, "apiVersion": self.kind.api_version})
-        return head[:-1] + b","
+        return orjson.dumps({"kind": self.kind.kind, "apiVersion": self.kind.api_version})[:-1] + b","
 
     def default(self, obj: Object) -> None:
         """Fill in all defaults of a new or changed object, in place."""
