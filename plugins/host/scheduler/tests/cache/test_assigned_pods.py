@@ -1,6 +1,7 @@
 """Placed pods are remembered small, and nothing that scheduling looks at is lost."""
 
 import copy
+import ctypes
 import sys
 
 import pytest
@@ -117,6 +118,30 @@ def test_what_is_remembered_for_sharing_is_bounded():
             assert small(pod("b"))["spec"]["containers"] is template
 
     assert len(small._parts) + len(small._earlier) <= 2 * SHARED_PARTS
+
+
+def test_what_parts_are_known_by_takes_no_more_memory_than_it_needs():
+    libc = ctypes.CDLL(None)
+    if not hasattr(libc, "malloc_usable_size"):
+        pytest.skip("the C library does not tell how much memory it sets aside")
+    libc.malloc_usable_size.restype, libc.malloc_usable_size.argtypes = ctypes.c_size_t, [ctypes.c_void_p]
+    small = AssignedPodTransform()
+    small({"metadata": {"annotations": {"text": "x" * 1000}}, "spec": {"nodeName": "n1"}})
+
+    (key,) = (key for key in small._parts if len(key) > 1000)
+
+    assert libc.malloc_usable_size(id(key)) < 1200
+
+
+def test_parts_are_shared_anew_after_all_was_forgotten():
+    small = AssignedPodTransform()
+    before = small(pod("a"))["spec"]["containers"]
+
+    small.forget()
+
+    after = [small(pod(name))["spec"]["containers"] for name in ("b", "c")]
+    assert after[0] is after[1] is not before
+    assert after[0] == before
 
 
 @pytest.mark.parametrize(("change", "same"), [

@@ -14,6 +14,7 @@ from hyperkube_lib.resized_pods import resized_statuses
 
 from hyperkube.client.informer import without_managed_fields
 from hyperkube.machinery.objects import Object
+from hyperkube.machinery.recent import exact, forgets
 
 SHARED_PARTS = 1024
 """Parts remembered for sharing, twice: those of pods that come, and those of pods that came before these.
@@ -40,6 +41,11 @@ class AssignedPodTransform:
         self._parts: dict[bytes, Any] = {}
         self._earlier: dict[bytes, Any] = {}
         self._layouts: dict[tuple[str, ...], type] = {}
+        forgets(self)
+
+    def forget(self) -> None:
+        """Forget the parts: those that are equal from now on are shared anew."""
+        self._parts, self._earlier = {}, {}
 
     def __call__(self, pod: Object) -> Object:
         """Return a pending pod without its managed fields, and of an assigned one what scheduling may look at."""
@@ -90,7 +96,7 @@ class AssignedPodTransform:
         if known is None:
             if len(self._parts) >= SHARED_PARTS:
                 self._earlier, self._parts = self._parts, {}
-            known = self._parts[key] = self._earlier.get(key, part)
+            known = self._parts[exact(key)] = self._earlier.get(key, part)
         return known
 
 

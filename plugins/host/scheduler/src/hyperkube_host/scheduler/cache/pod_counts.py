@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 import orjson
 
 from hyperkube.machinery.objects import Object, is_being_deleted, labels_of, namespace_of
+from hyperkube.machinery.recent import exact
 
 _NOTHING: Object = {}
 
@@ -60,7 +61,7 @@ class PodCountsIndex:
         key = orjson.dumps(parts, option=orjson.OPT_SORT_KEYS)
         group = self._pod_counts.get(key)
         if group is None:
-            group = PodCounts(key, pod)
+            group = PodCounts(exact(key), pod)
             self._add(group)
         return group
 
