@@ -212,13 +212,13 @@ class GroupsWrites(Protocol):
 
 @runtime_checkable
 class QueuesWrites(Protocol):
-    """A Store in this process that commits at once what several requests write by turns on one thread."""
+    """A Store that commits at once what several requests write by turns on one thread."""
 
     def queue_writes(self, pause: Callable[[], None]) -> None:
-        """Keep what this thread writes until it is taken by `take_queued`, and committed.
+        """Keep what this thread writes, and may keep what it gets, until that is taken by `take_queued` and done.
 
         Args:
-            pause: called by a write that has to wait, on this thread; it returns after the commit.
+            pause: called by what has to wait, on this thread; it returns after the commit.
 
         Must: do everything but waiting for the commit as on any other thread; a store that commits at once need never
             call `pause`.
@@ -228,7 +228,7 @@ class QueuesWrites(Protocol):
         """Let this thread write like any other again; nothing is queued. A thread that ends calls this before."""
 
     def take_queued(self) -> Callable[[], None]:
-        """Return what commits what this thread has written since the last time: a transaction for each write, in order.
+        """Return what commits what this thread has written since the last time: a transaction a write, begun in order.
 
         The result is called once, from any thread.
 

@@ -2,13 +2,14 @@ import pytest
 from hyperkube_lib.transformed_store import Transformers, transformed
 from hyperkube_lib.watch_cache.cached_object import read_object
 from hyperkube_lib.watch_cache.watch_cache import StoreCache
+from hyperkube_testing.storage.other_process import OtherProcess
 from hyperkube_testing.storage.store import StoreContract
 
 from hyperkube.hookspecs.storage import Unreadable
 from hyperkube.machinery.clock import FakeClock
 from hyperkube.machinery.errors import StorageReadError
 from hyperkube.storage.memory import MemoryStore
-from hyperkube.storage.store import Compare, Delete, Put
+from hyperkube.storage.store import Compare, Delete, Put, QueuesWrites
 from hyperkube.storage.subscriptions import Subscribable
 
 
@@ -108,3 +109,18 @@ def test_a_store_that_calls_its_readers_still_does(store, inner):
 
     assert batches[-1].events[0].current.value == b"abc"
     subscription.close()
+
+
+@pytest.mark.parametrize("may_wait", [False, True], ids=["at once", "may wait"])
+def test_writes_are_queued_by_the_store_unless_a_form_may_wait(inner, may_wait):
+    queueing = OtherProcess(inner)
+    store = transformed(queueing, Reversed(), may_wait=may_wait)
+
+    assert isinstance(store, QueuesWrites) is not may_wait
+    if not may_wait:
+        store.queue_writes(print)
+        assert queueing.pause is print
+
+
+def test_writes_to_a_store_in_this_process_are_not_queued_beneath_a_form(inner):
+    assert not isinstance(transformed(inner, Reversed(), may_wait=False), QueuesWrites)

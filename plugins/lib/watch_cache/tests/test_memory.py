@@ -21,6 +21,7 @@ class NoSource:
     """The cache of a store with nothing to ask."""
 
     applied = 0
+    when_current = None
 
 
 def resource(prefix, fields=None, **options):

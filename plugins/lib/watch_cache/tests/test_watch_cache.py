@@ -6,6 +6,7 @@ import pytest
 from hyperkube_lib.watch_cache.cached_object import read_object
 from hyperkube_lib.watch_cache.event_history import HistoryLimits
 from hyperkube_lib.watch_cache.object_table import by_field, by_owner
+from hyperkube_lib.watch_cache.waiting_readers import FIRST_WAIT_SECONDS
 from hyperkube_lib.watch_cache.watch_cache import StoreCache
 
 from hyperkube.machinery.clock import FakeClock, SystemClock
@@ -524,14 +525,17 @@ class SilentStore(BreakingStore):
 
 class TestReadersThatWaitForARemoteStore:
     def test_one_asks_for_all_until_something_is_delivered(self):
-        cluster = Cluster(SilentStore(MemoryStore()), FakeClock())
+        clock = FakeClock()
+        cluster = Cluster(SilentStore(MemoryStore()), clock)
         cluster.pods.list()
         wanted = cluster.store.revision() + 1
         readers = [threading.Thread(target=cluster.cache.wait_for, args=(cluster.pods, wanted)) for _ in range(20)]
 
         for reader in readers:
             reader.start()
-        time.sleep(0.1)
+        for _ in range(5):
+            time.sleep(0.02)
+            clock.advance(FIRST_WAIT_SECONDS)
         asked = cluster.store.asked
         cluster.cache._deliver(EventBatch((), wanted))
         for reader in readers:

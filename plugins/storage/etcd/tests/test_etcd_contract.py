@@ -1,5 +1,6 @@
 import pytest
 from hyperkube_storage.etcd import Access, EtcdStore
+from hyperkube_testing.storage.queued_writes import QueuedWritePromises
 from hyperkube_testing.storage.store import DurableStoreContract
 
 from hyperkube.storage.store import Delete
@@ -12,7 +13,7 @@ def wipe(store):
         store.txn([], [Delete(item.key)])
 
 
-class TestEtcdStore(DurableStoreContract):
+class TestEtcdStore(QueuedWritePromises, DurableStoreContract):
     @pytest.fixture
     def open_store(self, etcd):
         def open_one():

@@ -16,6 +16,7 @@ from hyperkube.storage.store import (
     EventBatch,
     KeyValue,
     Put,
+    QueuesWrites,
     RangeResult,
     Store,
     StoreEvent,
@@ -158,8 +159,26 @@ class SubscribableTransformedStore(TransformedStore):
         return store.subscribe(start, end, lambda batch: deliver(self._batch(batch)), previous=previous)
 
 
-def transformed(store: Store, form: Transformer) -> Store:
-    """Return a store around `store` that can do what it can."""
-    return (
-        SubscribableTransformedStore(store, form) if isinstance(store, Subscribable) else TransformedStore(store, form)
-    )
+class QueueingTransformedStore(TransformedStore):
+    """The same around a store in another process that makes at once what requests of one thread write by turns."""
+
+    def __init__(self, store: Store, form: Transformer) -> None:
+        if not isinstance(store, QueuesWrites):
+            raise TypeError(f"{store!r} does not queue writes")
+        super().__init__(store, form)
+        self.queue_writes = store.queue_writes
+        self.queue_no_more = store.queue_no_more
+        self.take_queued = store.take_queued
+
+
+def transformed(store: Store, form: Transformer, *, may_wait: bool = True) -> Store:
+    """Return a store around `store` that can do what it can.
+
+    Requests take turns on one thread over it only where the store is in another process, and no form of a value
+    `may_wait` for anything.
+    """
+    if isinstance(store, Subscribable):
+        return SubscribableTransformedStore(store, form)
+    if isinstance(store, QueuesWrites) and not may_wait:
+        return QueueingTransformedStore(store, form)
+    return TransformedStore(store, form)

@@ -64,7 +64,7 @@ class ApiServer:
         protobuf = Protobuf()
         self._stores = open_stores(foundation, store)
         self._model = build_model(foundation, self._stores, warm.cache if warm is not None else None)
-        # Writes take turns on one thread where the store is in this process; else each waits for another server.
+        # Writes take turns on one thread where the store takes those of several at once.
         store = self._model.store
         self._turns: Turns | None = None
         if isinstance(store, QueuesWrites):

@@ -264,6 +264,34 @@ class Postponed:
     proceed: Callable[[], Answer]
 
 
+WaitForStore: TypeAlias = Callable[[Callable[[Exception | None], None]], None]
+"""Called with what is told once, from any thread: that there is in memory what the store had, or why not."""
+
+
+class AnswersWhenCurrent(Protocol):
+    """Answers reads from memory once it has what a store in another process had when they came; on the loop's thread.
+
+    Neither may block, and the second obeys authentication and authorization.
+    """
+
+    def waits_for(self, request: HttpRequest) -> WaitForStore | None:
+        """Return how a read waits; None for one that is to be handled on a worker thread."""
+
+    def answer(self, request: HttpRequest) -> Response | None:
+        """Answer a read that has waited, or return None: it is handled on a worker thread then."""
+
+
+@runtime_checkable
+class PostponesReads(Protocol):
+    """A `Handler` with reads that wait for the store without a thread.
+
+    Attributes:
+        postponed_reads: what answers them; None where no read waits for the store.
+    """
+
+    postponed_reads: AnswersWhenCurrent | None
+
+
 @runtime_checkable
 class TakesTurns(Protocol):
     """A `Handler` that can answer some requests by turns on one thread.

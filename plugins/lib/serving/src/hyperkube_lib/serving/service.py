@@ -13,9 +13,11 @@ from typing import Protocol
 
 from hyperkube_lib.serving.exchange import (
     Answer,
+    AnswersWhenCurrent,
     Handler,
     HttpRequest,
     Postponed,
+    PostponesReads,
     RelayUpgrade,
     Response,
     StreamResponse,
@@ -137,6 +139,9 @@ class Service:
         self._turns: Turns | None = None
         if isinstance(handler, TakesTurns):
             self._turns, self._takes_turns = handler.turns, handler.takes_turns
+        self._reads: AnswersWhenCurrent | None = None
+        if isinstance(handler, PostponesReads):
+            self._reads = handler.postponed_reads
         self.heads = KnownHeads()
         self.connections: set[Connected] = set()
         self.watched: set[Connected | Asker] = set()
@@ -191,8 +196,10 @@ class Service:
     def submit(self, connection: Asker, incoming: Incoming) -> None:
         """Have the handler answer on a thread, or refuse for want of room."""
         self.watched.add(connection)
-        refused = self._count(incoming)
-        if refused is None and not self._begin(partial(self._work, connection, incoming), incoming.request):
+        refused, reads = self._count(incoming), self._reads
+        if refused is None and reads is not None and self._waits(reads, connection, incoming):
+            pass
+        elif refused is None and not self._begin(partial(self._work, connection, incoming), incoming.request):
             self._release(incoming)
             refused = _too_many()
         if refused is not None:
@@ -205,6 +212,31 @@ class Service:
         if self._turns is not None and request.method not in READ_ONLY and self._takes_turns(request):
             return self._turns.submit(work, begun=begun)
         return self.workers.submit(work, begun=begun)
+
+    def _waits(self, reads: AnswersWhenCurrent, connection: Asker, incoming: Incoming) -> bool:
+        """Let a read wait for the store; tell whether it does."""
+        if incoming.request.method != "GET" or incoming.upgrade or incoming.body_stream is not None:
+            return False
+        wait = reads.waits_for(incoming.request)
+        if wait is None:
+            return False
+        wait(lambda error: self.loop.post(self._read, reads, connection, incoming, error))
+        return True
+
+    def _read(self, reads: AnswersWhenCurrent, connection: Asker, incoming: Incoming, error: Exception | None) -> None:
+        """Answer a read that has waited; where that was in vain, the handler says why."""
+        try:
+            answer = reads.answer(incoming.request) if error is None and not incoming.answered else None
+        except Exception as bug:
+            self.logger.exception("%s %s failed", incoming.request.method, incoming.request.path)
+            answer = refusal(InternalError.because(described(bug)))
+        if answer is not None and incoming.gzip and len(answer.body) >= self.limits.gzip_from:
+            self._release(incoming)
+            self.shrink_later(connection, incoming, answer)
+        elif answer is not None or incoming.answered:
+            self._done(connection, incoming, answer or late(incoming.request))
+        else:
+            self._begin(partial(self._work, connection, incoming), incoming.request, begun=True)
 
     def _look(self, connection: Asker) -> None:
         connection.tick(self.loop.asyncio.time())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol, TypeVar
 
 from hyperkube.machinery.errors import StorageReadError, Timeout
@@ -26,6 +26,8 @@ class Source(Protocol[Cache_contra]):
     """What a resource's cache asks of the cache of the whole store."""
 
     store: Store
+    newest: Callable[[], int]
+    """Returns the store's revision as far as it is known without asking another process: 0 if it is not."""
 
     @property
     def applied(self) -> int:
@@ -33,6 +35,9 @@ class Source(Protocol[Cache_contra]):
 
     def wait_for(self, cache: Cache_contra, revision: int | None) -> None:
         """Block until `cache` is loaded and has reached `revision` (None: the store's current one)."""
+
+    def when_current(self, reader: Callable[[Exception | None], None]) -> None:
+        """Tell a reader when there is all that the store has now, or why not."""
 
     def read_range(self, start: str, end: str, revision: int, most: int = 0) -> Iterator[RangeResult]:
         """Read a range at a revision (0: now) straight from the store, in pages of not many more than are needed."""

@@ -54,7 +54,7 @@ class ResourceCache:
     The lock covers objects, history, watchers and what is pending as one: what a watch begins with is taken, and the
     watch is added, in one critical section, so that each change is either in what it begins with or offered to it, and
     never both. Single objects are read without the lock: a dict's look-up is atomic, and objects are never changed.
-    The lock is reentrant because a watch that is too slow ends, and is removed, while a change is dispatched.
+    The lock is reentrant: a watch that is too slow ends, and is removed, while a change is dispatched.
 
     Args:
         prefix: ends with ``/``; keys below are ``NAMESPACE/NAME`` or ``NAME``; `transform` decodes what is stored.
@@ -75,6 +75,7 @@ class ResourceCache:
         limits: HistoryLimits | None = None,
     ) -> None:
         self.prefix = prefix
+        self.when_current = source.when_current
         self._source = source
         self._decoder = Decoder(transform)
         self._clock = clock
@@ -131,8 +132,8 @@ class ResourceCache:
         return self._objects.get(key)
 
     def peek(self, key: str) -> CachedObject | None:
-        """Return what a consistent read of a key is answered with; None when that has to wait, or there is none."""
-        is_behind = not self.loaded or self._source.store.revision() > self.revision
+        """Return what answers a consistent read that has waited for a remote store; None: it has to, or has none."""
+        is_behind = not self.loaded or self._source.newest() > self.revision
         return None if is_behind or self._unreadable else self._objects.get(key)
 
     def list(

@@ -11,14 +11,14 @@ import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from hyperkube_lib.watch_cache.cache_source import too_large
 from hyperkube_lib.watch_cache.cache_state import CacheState, Inherited
 from hyperkube_lib.watch_cache.cached_object import Transform
 from hyperkube_lib.watch_cache.cold_objects import ColdObjects
 from hyperkube_lib.watch_cache.event_history import HistoryLimits
 from hyperkube_lib.watch_cache.object_table import IndexFunction
-from hyperkube_lib.watch_cache.resource_cache import ANY_REVISION, ResourceCache
+from hyperkube_lib.watch_cache.resource_cache import ResourceCache
 from hyperkube_lib.watch_cache.uncached_resource import UncachedResource
+from hyperkube_lib.watch_cache.waiting_readers import Reached, RemoteReaders, WaitingReaders
 
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import ApiError, Expired, StorageReadError
@@ -37,12 +37,6 @@ from hyperkube.storage.subscriptions import Subscribable, Subscription
 DEFAULT_TIMEOUT = 3.0
 """Seconds that a read waits for the cache. Source: kubernetes apiserver ``pkg/storage/cacher`` (blockTimeout)."""
 
-FIRST_WAIT_SECONDS = 0.01
-"""How long a waiting read expects the event itself, before it asks a remote store how far its watch is."""
-
-PROGRESS_SECONDS = 0.1
-"""How often it asks again."""
-
 RETRY_SECONDS = 1.0
 """Seconds between attempts to watch a remote store again."""
 
@@ -53,6 +47,10 @@ MOST_INHERITED_CHANGES = 1000
 """Changes that are kept of a resource that was never read; with more of them it is read from the store when needed."""
 
 logger = logging.getLogger("hyperkube.storage")
+
+
+def _unknown() -> int:
+    return 0
 
 
 def _log_damaged(_key: str, error: StorageReadError) -> None:
@@ -90,23 +88,23 @@ class StoreCache:
         state: CacheState | None = None,
     ) -> None:
         self.store = store
+        self.newest = store.revision if isinstance(store, Subscribable) else _unknown
         self.report_damaged = report_damaged or _log_damaged
         self._clock = clock
         self._prefix = prefix
-        self._timeout = timeout
         self._limits_of = limits_of
         self._resources: dict[str, ResourceCache] = {}
         self._uncached: tuple[UncachedResource, ...] = ()
         self._state = state
         self._inherited: dict[str, Inherited] = {}
         self._inherited_lock = threading.Lock()
-        self._advanced = threading.Condition()
         self._applied = 0
+        self._readers = WaitingReaders(clock, lambda: self._applied, timeout)
+        self._remote: RemoteReaders | None = None
         self._closed = threading.Event()
         self._cold = ColdObjects(clock, lambda: self._applied, self._pack_cold)
         self._subscription: Subscription | None = None
         self._watch: StoreWatch | None = None
-        self._ask_at = 0.0
         self._thread: threading.Thread | None = None
 
     @property
@@ -129,6 +127,9 @@ class StoreCache:
             # The watch begins after this revision, so that no change is missed between the two calls.
             self._applied = self.store.revision()
             self._watch = self.store.watch(self._prefix, end, revision=self._applied)
+            self._remote = RemoteReaders(
+                self._readers, self._clock, self.store.revision, lambda: self._applied, self._request_progress
+            )
             self._thread = threading.Thread(target=self._follow, name="watch-cache", daemon=True)
             self._thread.start()
         self._cold.start()
@@ -200,11 +201,24 @@ class StoreCache:
             Timeout: not in time.
             StoreUnavailable: the store's revision is needed and it does not answer.
         """
-        wanted = self.store.revision() if revision is None else revision
         if not cache.loaded:
             self._load(cache)
-        if wanted != ANY_REVISION and cache.revision < wanted:
-            self._wait(cache, wanted)
+        if self._remote is not None and (revision is None or cache.revision < revision):
+            self._remote.wait(revision)
+            return
+        wanted = self.store.revision() if revision is None else revision
+        if wanted and cache.revision < wanted:
+            self._readers.wait(wanted)
+
+    def when_current(self, reader: Reached) -> None:
+        """Tell a reader when the caches have all that the store had when this was called; from any thread, soon.
+
+        It is told at once where the store calls the cache before it answers a write.
+        """
+        if self._remote is not None:
+            self._remote.when_current(reader)
+        else:
+            reader(None)
 
     def read_range(self, start: str, end: str, revision: int, most: int = 0) -> Iterator[RangeResult]:
         """Read a whole range from the store in pages of one revision (0: the current one).
@@ -262,8 +276,9 @@ class StoreCache:
             self._thread.join()
         for cache in self._resources.values():
             cache.close()
-        with self._advanced:
-            self._advanced.notify_all()
+        self._readers.close()
+        if self._remote is not None:
+            self._remote.close()
 
     def _inherit(self, revision: int) -> None:
         """Give the resources that were made before the start what is known of them; keep the rest for the others."""
@@ -290,25 +305,6 @@ class StoreCache:
                 except Compacted:
                     continue  # compacted between two pages: read again from the start
                 return
-
-    def _wait(self, cache: ResourceCache, wanted: int) -> None:
-        deadline = self._clock.monotonic() + self._timeout
-        pause = FIRST_WAIT_SECONDS
-        while cache.revision < wanted:
-            left = deadline - self._clock.monotonic()
-            if left <= 0 or self._closed.is_set():
-                raise too_large(wanted, cache.revision)
-            with self._advanced:
-                # The whole pause, whatever is delivered meanwhile: a hundred readers who each ask at each change but
-                # theirs would keep the store and this process busy with answers.
-                self._advanced.wait_for(lambda: cache.revision >= wanted or self._closed.is_set(), min(left, pause))
-            # The wanted revision may have changed nothing below the prefix, and a remote store says so only when asked:
-            # by one reader for all until something is delivered. Who wants more than the answer asks after it.
-            watch, now = self._watch, self._clock.monotonic()
-            if watch is not None and cache.revision < wanted and now >= self._ask_at:
-                self._ask_at = now + PROGRESS_SECONDS
-                watch.request_progress()
-            pause = min(2 * pause, PROGRESS_SECONDS)
 
     def _deliver(self, batch: EventBatch) -> None:
         """Apply a batch to the resources it concerns, then let the readers that wait for it go on."""
@@ -359,11 +355,15 @@ class StoreCache:
             return cache
 
     def _advance(self, revision: int) -> None:
-        with self._advanced:
-            self._ask_at = 0.0
-            if revision > self._applied:
-                self._applied = revision
-                self._advanced.notify_all()
+        if revision > self._applied:
+            self._applied = revision
+            if self._readers.waiting:
+                self._readers.reach()
+
+    def _request_progress(self) -> None:
+        watch = self._watch
+        if watch is not None:  # else it is being opened again
+            watch.request_progress()
 
     def _follow(self) -> None:
         """Feed the caches from a remote store's watch until closed; a watch that breaks is made again."""

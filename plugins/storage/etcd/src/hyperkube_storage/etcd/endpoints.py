@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 from hyperkube_storage.etcd.answers import elsewhere, logged_out, never_sent, translate
+from hyperkube_storage.etcd.calls import CALL_SECONDS, Call, Countdown
 from hyperkube_storage.etcd.pulse import Pulse
 from hyperkube_storage.etcd.tunnel import Tunnel
 
@@ -19,9 +20,6 @@ from hyperkube.machinery.errors import UsageError
 from hyperkube.storage.store import StoreError, StoreUnavailable
 
 Answer = TypeVar("Answer")
-
-CALL_SECONDS = 4.0
-"""Deadline of every call."""
 
 _GRPC_OPTIONS: tuple[tuple[str, int | str], ...] = (
     ("grpc.max_receive_message_length", -1),
@@ -209,6 +207,47 @@ class Endpoints:
             if tunnel is not None:
                 tunnel.close()
 
+    def together(self, calls: Sequence[Call]) -> None:
+        """Make calls at once, each as `read` or `write` would; what became of each is noted in it."""
+        left = calls
+        for _ in range(len(self._addresses) + 1):
+            try:
+                client = self.client()
+            except StoreError as error:
+                for call in left:
+                    call.failure = error
+                if self._closed:
+                    return
+                continue
+            left = self._at_once(client, left)
+            if not left:
+                return
+
+    def _at_once(self, client: Any, calls: Sequence[Call]) -> list[Call]:
+        """Make calls at once on a connection; return those that are to be made again on another."""
+        begun, again = [], list[Call]()
+        for call in calls:
+            try:
+                begun.append((call, call.begin(client)))
+            except ValueError as error:  # as in `_call`
+                self.leave(client)
+                call.failure = StoreUnavailable("the store is closed" if self._closed else str(error))
+                again.append(call)
+        if begun:
+            countdown = Countdown(len(begun))
+            for _, future in begun:
+                future.add_done_callback(countdown)
+            countdown.wait()
+        for call, future in begun:
+            failure = future.exception()
+            if failure is None:
+                call.answer, call.failure = future.result(), None
+            else:
+                call.failure = translate(failure)
+                if self._is_repeated(client, failure, repeat_all=call.repeats):
+                    again.append(call)
+        return [] if self._closed else again
+
     def _call(self, call: Callable[[Any], Answer], *, repeat_all: bool) -> Answer:
         import grpc
 
@@ -225,16 +264,20 @@ class Endpoints:
                 return call(client)
             except grpc.RpcError as error:
                 failed = translate(error)
-                if not (elsewhere(error) or logged_out(error)):
-                    raise failed from error
-                self.leave(client)
-                if not (repeat_all or logged_out(error) or never_sent(error)):
+                if not self._is_repeated(client, error, repeat_all=repeat_all):
                     raise failed from error
             except ValueError as error:  # grpc: another thread closed the channel before this call began
                 if self._closed:
                     raise StoreUnavailable("the store is closed") from error
                 self.leave(client)
         raise failed
+
+    def _is_repeated(self, client: Any, error: Any, *, repeat_all: bool) -> bool:
+        """Leave a connection that failed; tell whether the call is to be made again on another."""
+        if not (elsewhere(error) or logged_out(error)):
+            return False
+        self.leave(client)
+        return repeat_all or logged_out(error) or never_sent(error)
 
     def _close_silent(self, client: Any) -> None:
         """Leave a member that went silent; what waits on it ends. A client that calls have left is old news."""

@@ -7,12 +7,13 @@ here and watches are our own (`watch`).
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hyperkube_storage.etcd.answers import CompactedAway
+from hyperkube_storage.etcd.calls import COMPACT, GRANT, RANGE, STATUS, TXN, Call, QueuedCalls
 from hyperkube_storage.etcd.compaction import Compaction
-from hyperkube_storage.etcd.endpoints import CALL_SECONDS, Access, Endpoints
+from hyperkube_storage.etcd.endpoints import Access, Endpoints
 from hyperkube_storage.etcd.watch import EtcdWatch, key_value
 
 from hyperkube.machinery.clock import Clock, SystemClock
@@ -72,6 +73,7 @@ class EtcdStore:
     ) -> None:
         self._clock = clock or SystemClock()
         self._endpoints = Endpoints(access, self._clock)
+        self._queued = QueuedCalls(self._endpoints.together)
         self._trust_progress = trust_progress
         self._lock = threading.Lock()
         self._watches: set[EtcdWatch] = set()
@@ -83,7 +85,13 @@ class EtcdStore:
 
     def get(self, key: str, *, revision: int = 0) -> KeyValue | None:
         """Return one key, now or at `revision`."""
-        answer = self._range(key=key.encode(), revision=revision)
+        from hyperkube_storage.etcd.etcdrpc import RangeRequest
+
+        request = RangeRequest(key=key.encode(), revision=revision)
+        try:
+            answer: rpc_pb2.RangeResponse = self._by_turns(Call(RANGE, request, repeats=True))
+        except CompactedAway as error:
+            raise Compacted(revision, revision + 1) from error  # as in `_range`
         return key_value(answer.kvs[0]) if answer.kvs else None
 
     def range(self, start: str, end: str, *, limit: int = 0, revision: int = 0, keys_only: bool = False) -> RangeResult:
@@ -100,10 +108,7 @@ class EtcdStore:
     def txn(self, compare: Sequence[Compare], success: Sequence[Put | Delete]) -> TxnResult:
         """Compare, then apply all of `success` in one revision, or nothing."""
         check_distinct(success)
-        request = _txn_request(compare, success)
-        answer = self._endpoints.write(
-            lambda client: client.kvstub.Txn(request, CALL_SECONDS, metadata=client.metadata)
-        )
+        answer: rpc_pb2.TxnResponse = self._by_turns(Call(TXN, _txn_request(compare, success), repeats=False))
         if answer.succeeded:
             return TxnResult(succeeded=True, revision=answer.header.revision)
         found = [response.response_range.kvs for response in answer.responses]
@@ -132,11 +137,19 @@ class EtcdStore:
         """Create a lease; etcd ends it within seconds after its time."""
         from hyperkube_storage.etcd.etcdrpc import LeaseGrantRequest
 
-        request = LeaseGrantRequest(TTL=seconds)
-        answer = self._endpoints.write(
-            lambda client: client.leasestub.LeaseGrant(request, CALL_SECONDS, metadata=client.metadata)
-        )
-        return int(answer.ID)
+        return int(self._by_turns(Call(GRANT, LeaseGrantRequest(TTL=seconds), repeats=False)).ID)
+
+    def queue_writes(self, pause: Callable[[], None]) -> None:
+        """Keep what this thread writes, and what it reads of single keys, until `take_queued`."""
+        self._queued.queue_here(pause)
+
+    def queue_no_more(self) -> None:
+        """Let this thread wait for each of its calls again."""
+        self._queued.queue_no_more()
+
+    def take_queued(self) -> Callable[[], None]:
+        """Return what sends the calls that this thread has kept, all at once, and waits for their answers."""
+        return self._queued.take()
 
     def compact(self, revision: int) -> None:
         """Forget history before `revision`."""
@@ -144,7 +157,7 @@ class EtcdStore:
 
         request = CompactionRequest(revision=revision)
         try:
-            self._endpoints.read(lambda client: client.kvstub.Compact(request, CALL_SECONDS, metadata=client.metadata))
+            self._endpoints.read(Call(COMPACT, request, repeats=True))
         except CompactedAway:
             return  # by another client
 
@@ -162,14 +175,20 @@ class EtcdStore:
             self._compaction.close()
         self._endpoints.close()
 
+    def _by_turns(self, call: Call) -> Any:
+        """Return the answer to a call, which is made with those of others where requests take turns on this thread."""
+        if not self._queued.add(call):
+            return self._endpoints.read(call) if call.repeats else self._endpoints.write(call)
+        if call.failure is not None:
+            raise call.failure
+        return call.answer
+
     def _range(self, **options: Any) -> rpc_pb2.RangeResponse:
         from hyperkube_storage.etcd.etcdrpc import RangeRequest
 
         request = RangeRequest(**options)
         try:
-            answer: rpc_pb2.RangeResponse = self._endpoints.read(
-                lambda client: client.kvstub.Range(request, CALL_SECONDS, metadata=client.metadata)
-            )
+            answer: rpc_pb2.RangeResponse = self._endpoints.read(Call(RANGE, request, repeats=True))
         except CompactedAway as error:
             # etcd does not tell how far it is compacted; at least the revision asked for is.
             raise Compacted(request.revision, request.revision + 1) from error
@@ -178,9 +197,7 @@ class EtcdStore:
     def _status(self) -> rpc_pb2.StatusResponse:
         from hyperkube_storage.etcd.etcdrpc import StatusRequest
 
-        answer: rpc_pb2.StatusResponse = self._endpoints.read(
-            lambda client: client.maintenancestub.Status(StatusRequest(), CALL_SECONDS, metadata=client.metadata)
-        )
+        answer: rpc_pb2.StatusResponse = self._endpoints.read(Call(STATUS, StatusRequest(), repeats=True))
         return answer
 
     def _trusts_progress(self) -> bool:

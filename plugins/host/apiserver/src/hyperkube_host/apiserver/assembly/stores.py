@@ -99,4 +99,6 @@ def _open(
         forms.append(StoredValues(registry.get, versions))
     elif versions:
         raise UsageError("--storage-versions needs --storage-backend=etcd3: the others store one version")
-    return OpenedStore(raw, transformed(raw, Transformers(forms)) if forms else raw)
+    if not forms:
+        return OpenedStore(raw, raw)
+    return OpenedStore(raw, transformed(raw, Transformers(forms), may_wait=encryption is not None))

@@ -103,11 +103,21 @@ class ApiHandler:
         if turns is not None:
             self._turn_taking = TurnTaking(pipeline.services, authentication, audit, clock, self._paths)
         self._hot_reads: HotReads | None = None
-        if local_store and tracer is None:  # else a read has to ask how far the store is, or leaves a span
+        self.postponed_reads: HotReads | None = None
+        if tracer is None:  # else a read leaves a span
             flows = limits if isinstance(limits, FlowControl) else None
-            self._hot_reads = HotReads(
-                pipeline.services, encoder, authentication, authorization, metrics, clock, audit, flows
+            reads = HotReads(
+                pipeline.services,
+                encoder,
+                authentication,
+                authorization,
+                metrics,
+                clock,
+                audit,
+                flows,
+                waited=not local_store,
             )
+            self._hot_reads, self.postponed_reads = (reads, None) if local_store else (None, reads)
 
     def handle(self, request: HttpRequest) -> Answer | Postponed:
         """Answer one request, or say what it waits for; never raises."""

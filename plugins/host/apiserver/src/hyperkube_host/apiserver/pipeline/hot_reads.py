@@ -1,6 +1,8 @@
 """Plain reads, answered right where they are parsed: what a path is and who may read it is looked up, not worked out.
 
 What takes more than look-ups (a first read, a query, another format, an audited read) goes the way of all requests.
+Where the store is another process, a read waits first until the cache has all that was written before it came; it is
+answered here all the same, and takes no thread meanwhile.
 
 Nothing here may be answered that the long way would refuse. So each remembered fact carries what it depends on, and is
 compared with every read: what a path addresses goes with the registry's generation, who may read it with the
@@ -37,7 +39,7 @@ from hyperkube_host.apiserver.serializer.negotiation import (
     negotiate,
 )
 from hyperkube_host.apiserver.serializer.path_errors import PathNotFound
-from hyperkube_lib.serving.exchange import HttpRequest, Response
+from hyperkube_lib.serving.exchange import HttpRequest, Response, WaitForStore
 from hyperkube_lib.watch_cache.resource_cache import ResourceCache
 
 from hyperkube.machinery.clock import Clock
@@ -54,6 +56,7 @@ LIST_MAX, ENCODED_MAX = 200, 50
 """Lists of more objects are made on a worker's thread; in other formats than JSON a first read encodes each of them."""
 
 _PLACES_MAX, _LONGEST_PATH = 4096, 1024
+_WHATEVER_IS_CACHED = {"resourceVersion": ["0"]}
 _INDENTED = frozenset(("c", "W", "M"))
 """How agents begin that may be curl, Wget and browsers."""
 
@@ -122,7 +125,11 @@ class _Reader:
 
 
 class HotReads:
-    """Answers from memory; used on the loop's thread alone, never blocks."""
+    """Answers from memory; used on the loop's thread alone, never blocks.
+
+    Args:
+        waited: whether the reads that are answered have waited for the store (see `waits_for`).
+    """
 
     def __init__(
         self,
@@ -134,7 +141,10 @@ class HotReads:
         clock: Clock,
         audit: Auditor | None,
         flows: FlowControl | None = None,
+        *,
+        waited: bool = False,
     ) -> None:
+        self._query = _WHATEVER_IS_CACHED if waited else {}
         self._services = services
         self._encoder = encoder
         self._authentication = authentication
@@ -188,6 +198,20 @@ class HotReads:
         series.add(self._clock.monotonic() - started)
         return answer
 
+    def waits_for(self, request: HttpRequest) -> WaitForStore | None:
+        """Return how a read waits for a store in another process, None if it is not answered here in any case."""
+        if self._reader(request, self._clock.monotonic()) is None:
+            return None
+        place = self._places.get(request.path)
+        if place is None or place.generation != self._services.registry.generation:
+            place = self._find(request.path)
+        storage = place.target.served.storage if place is not None else None
+        if place is None or storage is None or not storage.cache.loaded:
+            return None
+        if not place.info.name and len(storage.cache) > LIST_MAX:
+            return None
+        return storage.cache.when_current
+
     def _reader(self, request: HttpRequest, now: float) -> _Reader | None:
         """Return what the header lines of a plain read say, as remembered with them where they are known; else None."""
         if request.method != "GET" or request.query_string:
@@ -225,7 +249,9 @@ class HotReads:
             return None  # the answer has warnings
         if wanted.kind == "Table" and not self._encoder.columns.knows(place.target.served):
             return None
-        api = ApiRequest(method="GET", path=request.path, info=place.info, headers=request.headers, user=user)
+        api = ApiRequest(
+            method="GET", path=request.path, info=place.info, query=self._query, headers=request.headers, user=user
+        )
         try:
             result = (read.list_objects if is_list else read.get)(self._services, api, place.target)
             answer = self._encoder.encode(api, result, wanted)

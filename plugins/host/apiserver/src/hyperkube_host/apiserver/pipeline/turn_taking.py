@@ -20,6 +20,7 @@ from hyperkube_lib.serving.exchange import HttpRequest
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import ApiError
 from hyperkube.machinery.users import UserInfo
+from hyperkube.storage.store import QueuesWrites
 
 if TYPE_CHECKING:
     from hyperkube_host.apiserver.pipeline.auditor import Auditor
@@ -98,6 +99,10 @@ class TurnTaking:
         except (PathNotFound, ApiError):
             return False
         served, sub = target.served, target.sub
-        if served.storage is None or not served.storage.is_local or (served.custom and served.converts):
+        if (
+            served.storage is None
+            or not isinstance(served.storage.store, QueuesWrites)
+            or (served.custom and served.converts)
+        ):
             return False
         return sub is None or not (sub.connect or info.subresource == "token")

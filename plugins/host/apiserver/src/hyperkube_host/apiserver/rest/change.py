@@ -75,7 +75,7 @@ def change(services: Services, write: Change, current: Current | None = None) ->
     Args:
         services: the server's.
         write: what to do.
-        current: the object as it was read a moment ago, for the first attempt.
+        current: the object as it was read a moment ago, or is assumed to be, for the first attempt.
 
     Raises:
         NotFound: there is no such object.
@@ -86,7 +86,12 @@ def change(services: Services, write: Change, current: Current | None = None) ->
         current = current or stored.read(services.store, target.served, target.namespace, target.name)
         if current is None:
             raise NotFound.about(target.served.group_resource, target.name)
-        result = _attempt(services, write, current)
+        try:
+            result = _attempt(services, write, current)
+        except ApiError:
+            if not current.assumed:
+                raise
+            result = None  # it may have been refused for what is not so any more
         if result is not None:
             return result
         current = None
@@ -97,7 +102,7 @@ def change(services: Services, write: Change, current: Current | None = None) ->
 
 
 def _attempt(services: Services, write: Change, current: Current) -> ObjectResult | None:
-    """Return the result, or None when another request changed the object meanwhile."""
+    """Return the result, or None when another request changed the object meanwhile, or may have."""
     old, target = current.obj, write.target
     new = write.produce(old if write.keeps else copy_object(old))
     check_version(write, new, old)
@@ -284,6 +289,8 @@ def store_change(services: Services, target: Target, call: Call, current: Curren
     new = served.as_stored(new, old)
     managed_fields.keep_times_of(old, new)
     gone = ends(served.strategy, new)
+    if current.assumed and (call.dry_run or new == old):
+        return None  # nothing is written that would compare
     if new == old and not gone and not current.stale and not _is_written_anyway(services, target):
         return ObjectResult(served, stored.with_version(new, current.revision) if new is not old else old)
     if call.dry_run:

@@ -51,7 +51,7 @@ def patch(services: Services, request: ApiRequest, target: Target) -> ObjectResu
     if request.query.get("force"):
         refuse("PatchOptions", [forbidden(Path("force"), "may not be specified for non-apply patch")])
     served = target.served
-    current = stored.read(services.store, served, target.namespace, target.name)
+    current = stored.read(services.store, served, target.namespace, target.name, assume=True)
     if current is None:
         raise NotFound.about(served.group_resource, target.name)
     with request.reading():

@@ -3,7 +3,8 @@
 Once the body is found to be the stored object, byte by byte but for a well-formed time, nothing of it has to be decoded
 by its schema, put in order, filled in or validated again: it was, when it was stored. What is left is what depends on
 who writes, and when: admission, the manager's entry in ``managedFields``, the store. Whatever is not as plain as that
-goes the long way (`change`), which would make the same of it.
+goes the long way (`change`), which would make the same of it. The cache of a store in another process may be behind;
+its object will do where it has the version that the client names, with which the store compares.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def renew(services: Services, request: ApiRequest, target: Target) -> ObjectResu
     storage = served.stored()
     if request.query or request.content is not None or request.inside or request.audit_event is not None:
         return None
-    if served.custom or served.converts or served.blanks or not (storage.is_local and storage.cache.loaded):
+    if served.custom or served.converts or served.blanks or not storage.cache.loaded:
         return None
     cached = storage.cache.get(target.namespace, target.name, resource_version=ANY_REVISION)
     scope = scope_of(target)

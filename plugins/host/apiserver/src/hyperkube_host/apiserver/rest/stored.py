@@ -21,25 +21,32 @@ _HEAD = ["kind", "apiVersion", "metadata"]
 class Current:
     """An object as it is stored now; `obj` is shared among a write's steps, so copy it before changing it.
 
-    `stale` asks for a write even if nothing changes: the form in which it is stored is not written any more.
+    `stale` asks for a write even if nothing changes: the form in which it is stored is not written any more. What is
+    `assumed` may have changed since: no refusal may be based on it, and nothing but a write that compares.
     """
 
     obj: Object
     revision: int
     lease: int = 0
     stale: bool = False
+    assumed: bool = False
 
 
-def read(store: Store, served: ServedResource, namespace: str, name: str) -> Current | None:
+def read(store: Store, served: ServedResource, namespace: str, name: str, *, assume: bool = False) -> Current | None:
     """Return an object as the store has it, None when there is none.
 
     A store of this process has told the watch cache of every write that was answered, so that the cache's copy will do:
-    who compares with it and is late, writes nothing. Only leases are not in it, and what is not shown.
+    who compares with it and is late, writes nothing. Only leases are not in it, and what is not shown. Of a store in
+    another process the cache's copy may be old, which will do for those who `assume`. Source: kubernetes apiserver
+    ``pkg/storage/etcd3/store.go`` (GuaranteedUpdate, cachedExistingObject).
     """
     storage = served.stored()
-    if storage.is_local and storage.cache.loaded and served.spec.ttl_seconds is None and not served.blanks:
+    if (storage.is_local or assume) and storage.cache.loaded and served.spec.ttl_seconds is None and not served.blanks:
         cached = storage.cache.get(namespace, name, resource_version=ANY_REVISION)
-        return _from_cache(served, cached) if cached is not None else None
+        if cached is not None:
+            return _from_cache(served, cached, assumed=not storage.is_local)
+        if storage.is_local:
+            return None
     item = store.get(served.stored().key(namespace, name))
     return current(served, item) if item is not None else None
 
@@ -60,10 +67,10 @@ def current(served: ServedResource, item: KeyValue) -> Current:
     return Current(served.from_storage(obj), item.mod_revision, item.lease, item.stale or _is_outdated(served, obj))
 
 
-def _from_cache(served: ServedResource, cached: CachedObject) -> Current:
+def _from_cache(served: ServedResource, cached: CachedObject, *, assumed: bool) -> Current:
     obj: Object = orjson.loads(cached.body)
     obj["metadata"] = _with_version(obj["metadata"], cached.revision)
-    return Current(served.from_storage(obj), cached.revision, stale=_is_outdated(served, obj))
+    return Current(served.from_storage(obj), cached.revision, 0, _is_outdated(served, obj), assumed)
 
 
 def _is_outdated(served: ServedResource, obj: Object) -> bool:

@@ -30,10 +30,10 @@ def update(services: Services, request: ApiRequest, target: Target) -> ObjectRes
     new = _placed(services, request, target)
     check_name(new, target.name)
     call = services.call(request, target, body=new)
-    if target.sub is None and served.strategy.allow_create_on_update:
-        missing = stored.read(services.store, served, target.namespace, target.name) is None
-        if missing:
-            return _create(services, request, target, new, options)
+    current = stored.read(services.store, served, target.namespace, target.name, assume=True)
+    creates = target.sub is None and served.strategy.allow_create_on_update
+    if current is None and creates:
+        return _create(services, request, target, new, options)
 
     bodies = [new]
 
@@ -50,7 +50,13 @@ def update(services: Services, request: ApiRequest, target: Target) -> ObjectRes
         keeps=True,
         written=lambda _old: services.decoder.written(request, served.kind, served.codec),
     )
-    return change(services, write)
+    try:
+        return change(services, write, current)
+    except NotFound:
+        if current is None or not current.assumed or not creates:
+            raise
+        # What was assumed to be there is not.
+        return _create(services, request, target, _placed(services, request, target), options)
 
 
 def _placed(services: Services, request: ApiRequest, target: Target) -> Object:
