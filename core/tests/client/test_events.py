@@ -5,10 +5,12 @@ import threading
 
 import pytest
 
-from hyperkube.client.events import BURST, KEPT_SECONDS, EventRecorder
+from hyperkube.client.events import BURST, KEPT_SECONDS, MAX_ATTEMPTS, EventRecorder
 from hyperkube.client.fake import FakeClient
 from hyperkube.kinds.resources import EVENTS
 from hyperkube.machinery.clock import FakeClock
+from hyperkube.machinery.errors import Forbidden, ServiceUnavailable
+from hyperkube.testing.waiting import eventually
 
 POD = {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "web", "namespace": "d", "uid": "u1"}}
 
@@ -88,9 +90,73 @@ def test_an_event_that_has_expired_is_told_anew(client, recorder, clock):
     assert [event["count"] for event in client.objects(EVENTS)] == [1]
 
 
-def test_a_server_that_is_away_does_not_stop_the_recorder(client, recorder):
-    client.fail_next("create", "events", ConnectionError("away"))
+def test_a_server_that_refuses_an_event_gets_the_next_one(client, recorder):
+    client.fail_next("create", "events", Forbidden("no"))
     recorder.event(POD, "Normal", "Lost", "x")
+    recorder.event(POD, "Normal", "Kept", "x")
+
+    assert recorder.flush()
+    assert [event["reason"] for event in client.objects(EVENTS)] == ["Kept"]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        pytest.param(ConnectionResetError("closed while it was idle"), id="connection"),
+        pytest.param(ServiceUnavailable("busy", details={"retryAfterSeconds": 1}), id="busy"),
+    ],
+)
+def test_an_event_is_written_at_once_to_a_server_that_was_away_for_a_moment(client, recorder, error):
+    client.fail_next("create", "events", error)
+
+    recorder.event(POD, "Normal", "Pulled", "x")
+
+    assert recorder.flush()
+    assert [event["reason"] for event in client.objects(EVENTS)] == ["Pulled"]
+
+
+def test_events_wait_for_a_server_that_is_away(client, clock):
+    away = threading.Event()
+    away.set()
+    tried = []
+
+    class Away:
+        """A client whose server is away while `away` is set."""
+
+        def create(self, *given):
+            tried.append(given)
+            if away.is_set():
+                raise ConnectionRefusedError("away")
+            return client.create(*given)
+
+    recorder = EventRecorder(Away(), clock, "kubelet", "node-1")
+    for reason in ("Pulled", "Created", "Started"):
+        recorder.event(POD, "Normal", reason, "x")
+    eventually(lambda: len(tried) == 2)
+    away.clear()
+    clock.advance(10)
+
+    assert recorder.flush()
+    assert [event["reason"] for event in client.objects(EVENTS)] == ["Pulled", "Created", "Started"]
+
+
+def test_an_event_is_given_up_after_two_minutes(client, clock):
+    for _ in range(MAX_ATTEMPTS):
+        client.fail_next("create", "events", ConnectionRefusedError("away"))
+    recorder = EventRecorder(client, clock, "kubelet", "node-1")
+    recorder.event(POD, "Normal", "Lost", "x")
+    recorder.event(POD, "Normal", "Kept", "x")
+
+    assert eventually(lambda: clock.advance(10) or recorder.flush(0.01))
+    assert [event["reason"] for event in client.objects(EVENTS)] == ["Kept"]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_bug_costs_one_event(client, recorder):
+    client.fail_next("create", "events", ZeroDivisionError("a bug"))
+    recorder.event(POD, "Normal", "Lost", "x")
+    assert eventually(lambda: all(thread.name != "events-kubelet" for thread in threading.enumerate()))
+
     recorder.event(POD, "Normal", "Kept", "x")
 
     assert recorder.flush()

@@ -2,8 +2,8 @@
 
 An `EventRecorder` never blocks its caller and never fails: events wait in a bounded queue and are written by a
 thread that ends when none has come for a while. The same event again counts up the one that is there; many similar ones
-are combined; a source that talks too much about one object is cut short.
-Source of the numbers: client-go ``tools/record/events_cache.go``.
+are combined; a source that talks too much about one object is cut short. An event is tried again while the server is
+away or has no time. Source of the numbers: client-go ``tools/record/events_cache.go``, ``tools/record/event.go``.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Mapping
 from datetime import datetime
 from itertools import cycle
+from random import random
 from struct import Struct, pack, unpack
 from typing import Any
 
@@ -35,22 +36,16 @@ MESSAGE_LIMIT = 1024
 KEPT_SECONDS = 300.0
 """How long, when all rests, it is known what was written: who tries again waits five minutes at the most."""
 _UPDATED, _WRITTEN = Struct("<d"), Struct("<dQq")
+_REFERENCE = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion")
+MAX_ATTEMPTS, RETRY_SECONDS = 12, 10.0
 IDLE_SECONDS = 0.25
 """How long the writing thread waits for the next event: a burst would start one for each of them."""
 
 
 def reference(obj: Object) -> Object:
     """Return the ``involvedObject`` of events about `obj`; objects without kind must be given one first."""
-    meta = metadata(obj)
-    about = {
-        "kind": obj.get("kind", ""),
-        "namespace": meta.get("namespace", ""),
-        "name": meta.get("name", ""),
-        "uid": meta.get("uid", ""),
-        "apiVersion": obj.get("apiVersion", ""),
-        "resourceVersion": meta.get("resourceVersion", ""),
-    }
-    return {key: value for key, value in about.items() if value}
+    about = {**metadata(obj), "kind": obj.get("kind"), "apiVersion": obj.get("apiVersion")}
+    return {part: about[part] for part in _REFERENCE if about.get(part)}
 
 
 class EventRecorder:
@@ -130,20 +125,13 @@ class EventRecorder:
                 self._similar, self._written = _since(now - KEPT_SECONDS, self._similar, self._written)
 
     def _event(
-        self,
-        about: Object,
-        event_type: str,
-        reason: str,
-        message: str,
-        annotations: Mapping[str, str] | None,
-        now: datetime,
+        self, about: Object, kind: str, reason: str, message: str, annotations: Mapping[str, str] | None, now: datetime
     ) -> Object:
         meta: Object = {
             "name": f"{about.get('name', '')}.{int(now.timestamp() * 1_000_000) * 1000 + next(self._nanoseconds):x}",
             "namespace": about.get("namespace") or "default",
+            **({"annotations": dict(annotations)} if annotations else {}),
         }
-        if annotations:
-            meta["annotations"] = dict(annotations)
         source = {"component": self._component} | ({"host": self._host} if self._host else {})
         return {
             "kind": "Event",
@@ -156,18 +144,33 @@ class EventRecorder:
             "firstTimestamp": format_time(now),
             "lastTimestamp": format_time(now),
             "count": 1,
-            "type": event_type,
+            "type": kind,
             "reportingComponent": self._component,
             "reportingInstance": self._host,
         }
 
     def _write_all(self) -> None:
-        while (event := self._next()) is not None:
+        try:
+            while (event := self._next()) is not None:
+                self._deliver(event, self._combine(event, self._clock.monotonic()))
+        except BaseException:  # a bug: the next event gets another thread
+            with self._condition:
+                self._thread = None
+            raise
+
+    def _deliver(self, event: Object, key: int) -> None:
+        """Write an event; where that fails, again at once, within ten seconds, and then every ten, as upstream does."""
+        for attempt in range(MAX_ATTEMPTS):
+            if attempt > 1:
+                self._clock.sleep(RETRY_SECONDS * (random() if attempt == 2 else 1))  # noqa: S311
             try:
-                self._write(event)
+                self._write(event, key)
             except (ApiError, OSError) as error:
                 # Events are for people and may get lost; what they tell of has happened all the same.
                 self._logger.debug("could not write event %r: %s", event["reason"], error)
+                if isinstance(error, OSError) or error.retry_after_seconds:
+                    continue
+            break
 
     def _next(self) -> Object | None:
         """Return the next event, or None when the thread shall end."""
@@ -180,20 +183,17 @@ class EventRecorder:
                     return None
             return self._queue.popleft()
 
-    def _write(self, event: Object) -> None:
-        key = self._combine(event, self._clock.monotonic())
+    def _write(self, event: Object, key: int) -> None:
         seen = self._written.get(key)
         if seen is not None:
             _, number, times = _WRITTEN.unpack(seen)
             change = {"count": times + 1, "lastTimestamp": event["lastTimestamp"], "message": event["message"]}
             name = f"{event['involvedObject'].get('name', '')}.{number:x}"
             try:
-                self._remember(key, self._client.patch(EVENTS, name, change, namespace_of(event)))
+                return self._remember(key, self._client.patch(EVENTS, name, change, namespace_of(event)))
             except NotFound:  # expired meanwhile: tell it anew
                 del self._written[key]
-            else:
-                return
-        self._remember(key, self._client.create(EVENTS, event, namespace_of(event)))
+        return self._remember(key, self._client.create(EVENTS, event, namespace_of(event)))
 
     def _takes_token(self, event: Object, now: float) -> bool:
         about = event["involvedObject"]
