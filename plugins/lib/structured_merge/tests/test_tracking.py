@@ -1,8 +1,10 @@
 """What an update writes by the paths that it touches is what sets of all paths give."""
 
+import ctypes
 import json
 from datetime import UTC, datetime, timedelta
 
+import orjson
 import pytest
 from hyperkube_lib.structured_merge import field_sets, managed_fields, tracking
 from hyperkube_lib.structured_merge.items import NoElement, element_of
@@ -161,3 +163,20 @@ def test_an_item_with_one_key_has_the_element_of_that_key(key):
 def test_what_is_no_object_has_no_key(row):
     with pytest.raises(NoElement, match="associative list with keys"):
         element_of(row, compile_schema(Sheet).type.field("rows"))
+
+
+@pytest.mark.parametrize("place", ["_sound", "_read"])
+def test_what_was_read_of_fields_is_known_by_texts_that_take_their_size(place):
+    libc = ctypes.CDLL(None)
+    if not hasattr(libc, "malloc_usable_size"):
+        pytest.skip("the C library does not tell how much memory it sets aside")
+    libc.malloc_usable_size.restype, libc.malloc_usable_size.argtypes = ctypes.c_size_t, [ctypes.c_void_p]
+    wire = {f"f:{'x' * 1000}{place}": {}}
+    entry = {"apiVersion": "v1", "operation": "Update", "fieldsType": "FieldsV1", "fieldsV1": wire, "time": "t"}
+    tracking._is_plain({**entry, "manager": "m"}, "v1")
+    managed_fields._fields(orjson.dumps(wire))
+    known = tracking._sound if place == "_sound" else managed_fields._read
+
+    (key,) = (key for key in known._entries if key == orjson.dumps(wire))
+
+    assert libc.malloc_usable_size(id(key)) < 1200

@@ -19,6 +19,7 @@ from hyperkube_lib.structured_merge.typed import Comparison, compare
 
 from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object, metadata
+from hyperkube.machinery.recent import Recent
 from hyperkube.machinery.schema.lookup import TypeInfo
 from hyperkube.machinery.times import TimeError, parse_time
 
@@ -146,12 +147,17 @@ def decode(entries: Any, *, canonical: bool = False) -> Managed:
     return managed
 
 
-@lru_cache(maxsize=128)
 def _fields(text: bytes) -> FieldSet:
     """Read a ``fieldsV1``; objects made from one template share theirs, and sets are never changed in place."""
-    fields = field_sets.decode(orjson.loads(text))
-    fields.pop(field_sets.MEMBER, None)
+    fields = _read.get(text)
+    if fields is None:
+        fields = field_sets.decode(orjson.loads(text))
+        fields.pop(field_sets.MEMBER, None)
+        _read.keep(text, fields)
     return fields
+
+
+_read: Recent[bytes, FieldSet] = Recent(128)
 
 
 def encode(managed: Managed) -> list[Object]:

@@ -8,7 +8,6 @@ Source: kubernetes apimachinery ``pkg/util/managedfields/internal/structuredmerg
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from operator import itemgetter
 from typing import Any
 
@@ -39,6 +38,7 @@ from hyperkube.machinery.objects import Object, metadata
 from hyperkube.machinery.recent import TEMPLATE_MAX, TEMPLATES, Recent
 from hyperkube.machinery.schema.lookup import TypeInfo
 
+_sound: Recent[bytes, bool] = Recent(4 * TEMPLATES)
 _created: Recent[tuple[TypeInfo | None, str, str, str, bytes], Object] = Recent(TEMPLATES)
 _SOUND = re.compile(rb'(?:[{},]|"(?:\.|[fkvi]:(?:[^"\\]|\\.)*+)":)*+', re.DOTALL)
 """JSON of nothing but objects whose keys are elements of paths."""
@@ -132,10 +132,10 @@ def _is_plain(entry: Object, version: str) -> bool:
     return _is_sound(text) if len(text) <= TEMPLATE_MAX else _SOUND.fullmatch(text) is not None
 
 
-@lru_cache(maxsize=1024)
 def _is_sound(text: bytes) -> bool:
     """Tell whether the JSON of a ``fieldsV1`` can be read: it has members of known kinds alone, which are objects."""
-    return _SOUND.fullmatch(text) is not None
+    known = _sound.get(text)
+    return _sound.keep(text, _SOUND.fullmatch(text) is not None) if known is None else known
 
 
 def _entry_of_creation(scope: FieldScope, new: Object, manager: str, now: str) -> Object | None:
