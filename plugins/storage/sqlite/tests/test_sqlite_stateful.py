@@ -3,8 +3,9 @@
 import tempfile
 from pathlib import Path
 
-from hyperkube_storage.sqlite import SqliteStore
+from hyperkube_storage.sqlite import SqliteStore, live_keys
 from hyperkube_storage.sqlite import store as sqlite_store
+from hyperkube_storage.sqlite.live_keys import CHANGED_ROWS
 from hyperkube_storage.sqlite.pages import SPARE
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -50,10 +51,11 @@ class TwoStores(RuleBasedStateMachine):
     def open(self):
         return SqliteStore(Path(self.folder.name) / "x.db", self.clock, history_seconds=0)
 
-    @initialize(spare=st.sampled_from([0, 1, 500]))
-    def look_at(self, spare):
-        """However few keys a page of the past looks at beyond its own, it is the same."""
+    @initialize(spare=st.sampled_from([0, 1, 500]), changed=st.sampled_from([1, 5000]))
+    def look_at(self, spare, changed):
+        """However few keys a page of the past looks at beyond its own, and a table of live keys is for: all is the same."""
         sqlite_store.SPARE = spare
+        sqlite_store.CHANGED_ROWS = live_keys.CHANGED_ROWS = changed
 
     def both(self, call):
         one, other = outcome(lambda: call(self.sqlite)), outcome(lambda: call(self.memory))
@@ -101,6 +103,7 @@ class TwoStores(RuleBasedStateMachine):
 
     def teardown(self):
         sqlite_store.SPARE = SPARE
+        sqlite_store.CHANGED_ROWS = live_keys.CHANGED_ROWS = CHANGED_ROWS
         self.sqlite.close()
         self.memory.close()
         self.folder.cleanup()

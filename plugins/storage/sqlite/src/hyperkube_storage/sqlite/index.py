@@ -74,15 +74,24 @@ class Row(NamedTuple):
 
 
 class Index:
-    """The live keys in order, and which of them go with a lease; the entries are `packed`."""
+    """The live keys in order, and which of them go with a lease; the entries are `packed`.
 
-    def __init__(self, entries: dict[str, int]) -> None:
+    Attributes:
+        changed: the keys that are not as the table of live keys has them, with the rows under which it has them, 0 for
+            none; see `hyperkube_storage.sqlite.live_keys`.
+    """
+
+    def __init__(self, entries: dict[str, int], changed: dict[str, int] | None = None) -> None:
         self._entries = entries
+        self.changed = {} if changed is None else changed
         self._keys = SortedKeys(entries)
         self._leased: dict[int, set[str]] = {}
         for key, number in entries.items():
             if lease := number >> _LEASE_AT:
                 self._leased.setdefault(lease, set()).add(key)
+
+    def __len__(self) -> int:
+        return len(self._entries)
 
     def get(self, key: str) -> Entry | None:
         """Return a key's latest version, None if it is not live."""
@@ -109,6 +118,8 @@ class Index:
     def change(self, key: str, entry: Entry | None) -> None:
         """Set or remove one key."""
         old = self._entries.get(key)
+        if key not in self.changed:
+            self.changed[key] = 0 if old is None else old & _ROW
         if old is not None and (lease := old >> _LEASE_AT):
             self._leased[lease].discard(key)
             if not self._leased[lease]:

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from hyperkube_storage.sqlite import rows
 from hyperkube_storage.sqlite.database import Database
+from hyperkube_storage.sqlite.live_keys import CHANGED_ROWS
 
 from hyperkube.machinery.clock import Clock
 from hyperkube.storage.retention import Retention
@@ -54,6 +55,9 @@ class MaintainedStore(Protocol):
 
     def compact(self, revision: int) -> None:
         """Give up history before a revision."""
+
+    def write_live_keys(self, *, least: int = 0) -> None:
+        """Bring the table of live keys up to date if it is `least` rows of history behind, or many keys."""
 
     def remove_rows(self, ids: Sequence[int], cleaned: int) -> None:
         """Remove rows that compaction hid, all of them up to the row id `cleaned`."""
@@ -129,6 +133,7 @@ class Maintenance:
 
     def _step(self) -> None:
         self._store.end_leases()
+        self._store.write_live_keys(least=CHANGED_ROWS)
         self._forget_history()
         while self._store.compacted > 0 and self._cleaned < rows.last_row(self._store.compacted) and not self._closing:
             self._remove_hidden_rows()

@@ -7,8 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 from zlib import crc32
 
+from hyperkube_storage.sqlite import live_keys
 from hyperkube_storage.sqlite.database import PLACE_BITS, Database, unusable
 from hyperkube_storage.sqlite.index import LARGEST_VERSION, Row, packed
+from hyperkube_storage.sqlite.live_keys import Since
 
 from hyperkube.machinery.errors import UsageError
 from hyperkube.storage.store import KeyValue, StoreEvent
@@ -21,9 +23,10 @@ ITEMS_AT_ONCE = 500
 
 
 class Found(NamedTuple):
-    """What a file holds, as far as memory needs it; entries are `packed`."""
+    """What a file holds, as far as memory needs it; entries are `packed`, `since` is what the table of them lacks."""
 
     entries: dict[str, int]
+    since: Since
     revision: int
     compacted: int
     cleaned: int
@@ -37,22 +40,46 @@ def load(database: Database) -> Found:
         UsageError: the file is damaged.
     """
     try:
-        entries, last = _read_index(database.writer)
         state = _read_state(database.writer)
-        wrong_leases = _wrong(database.writer, "lease", "id || ' ' || expires")
+        wrong = _NO_STATE if state is None else _wrong(database.writer, "lease", "id || ' ' || expires")
+        if state is None or wrong:
+            database.close()
+            raise UsageError(f"storage file {str(database.path)!r} is damaged: {wrong}")
         leases = dict(database.writer.execute("SELECT id, expires FROM lease").fetchall())
+        entries, since = _read_live(database.writer, state) or _read_history(database.writer)
     except sqlite3.Error as error:
         database.close()
         raise unusable(database.path, error) from error
-    if state is None or wrong_leases:
-        database.close()
-        raise UsageError(f"storage file {str(database.path)!r} is damaged: {wrong_leases or _NO_STATE}")
-    revision = max(last >> PLACE_BITS, state["compacted"])
-    return Found(entries, revision, state["compacted"], state["cleaned"], leases)
+    revision = max(since.last >> PLACE_BITS, state["compacted"])
+    return Found(entries, since, revision, state["compacted"], state["cleaned"], leases)
 
 
-def _read_index(connection: sqlite3.Connection) -> tuple[dict[str, int], int]:
-    """Return where each live key is, and the last row; a key that is no text any more gets another, never asked for."""
+def _read_live(connection: sqlite3.Connection, state: Mapping[str, int]) -> tuple[dict[str, int], Since] | None:
+    """Return the live keys by their table and what came after it, None where one of them is not to be relied on."""
+    try:
+        entries, until = live_keys.read(connection, state, last_row(state["compacted"]))
+        since = live_keys.follow(connection, entries, until) if until else None
+    except sqlite3.Error:  # of a damaged page history knows more
+        return None
+    return None if since is None else (entries, since)
+
+
+def _read_history(connection: sqlite3.Connection) -> tuple[dict[str, int], Since]:
+    """Return the live keys by walking history; have them in a table from now on if there are many."""
+    entries, last, count = _read_index(connection)
+    if count < live_keys.CHANGED_ROWS and not live_keys.is_there(connection):
+        return entries, Since(dict.fromkeys(entries, 0), 0, last, count)
+    connection.execute("BEGIN IMMEDIATE")
+    live_keys.rewrite(connection, entries, last)
+    connection.execute("COMMIT")
+    return entries, Since({}, last, last, 0)
+
+
+def _read_index(connection: sqlite3.Connection) -> tuple[dict[str, int], int, int]:
+    """Return where each live key is, the last row, and how many rows there are.
+
+    A key that is no text any more gets another, never asked for.
+    """
     try:
         return _index(connection)
     except sqlite3.Error as error:
@@ -65,14 +92,14 @@ def _read_index(connection: sqlite3.Connection) -> tuple[dict[str, int], int]:
         connection.text_factory = str
 
 
-def _index(connection: sqlite3.Connection) -> tuple[dict[str, int], int]:
+def _index(connection: sqlite3.Connection) -> tuple[dict[str, int], int, int]:
     entries: dict[str, int] = {}
     keys_at: dict[int, str] = {}
-    row_id = 0
+    row_id = count = 0
     history = connection.execute(
         "SELECT id, previous, key, created, version, lease, length(value) FROM history ORDER BY id"
     )
-    for row_id, previous, key, created, version, lease, length in history:
+    for count, (row_id, previous, key, created, version, lease, length) in enumerate(history, 1):  # noqa: B007
         # A row that replaces another key's, and none of its own, has lost its key: that other one must not appear as it
         # was before. With one of its own to replace, it is the number that is wrong.
         replaced = keys_at.get(previous)
@@ -84,7 +111,7 @@ def _index(connection: sqlite3.Connection) -> tuple[dict[str, int], int]:
             keys_at[row_id] = key
         else:
             entries.pop(key, None)
-    return entries, row_id
+    return entries, row_id, count
 
 
 def _entry(row_id: int, created: int, version: int, lease: int) -> int:
@@ -252,6 +279,8 @@ def faults(connection: sqlite3.Connection) -> Iterator[str]:
         return
     if wrong := _wrong(connection, "lease", "id || ' ' || expires"):
         yield wrong
+    if count := live_keys.faults(connection):
+        yield f"{count} rows of table 'live' are not what was written"
     columns = (
         "sum, id, previous, key, created, version, lease, value" if _has_sums(connection, "history") else _WITHOUT_SUMS
     )

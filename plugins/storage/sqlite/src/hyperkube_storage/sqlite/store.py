@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 
 from hyperkube_storage.sqlite import rows
@@ -18,17 +18,21 @@ from hyperkube_storage.sqlite.copies import copy
 from hyperkube_storage.sqlite.database import Database, failure
 from hyperkube_storage.sqlite.group_commit import GroupCommit
 from hyperkube_storage.sqlite.index import Batch, Index, Row
+from hyperkube_storage.sqlite.live_keys import CHANGED_KEYS, CHANGED_ROWS
 from hyperkube_storage.sqlite.maintenance import Maintenance
 from hyperkube_storage.sqlite.pages import SPARE, Live, changed_since
+from hyperkube_storage.sqlite.row_events import as_events
 from hyperkube_storage.sqlite.work import (
     CloneFile,
     EndLease,
     FinishCheckpoint,
     GiveBack,
     GrantLease,
+    RemoveRows,
     Statement,
     Transaction,
     Work,
+    WriteLiveKeys,
 )
 
 from hyperkube.machinery.clock import Clock, SystemClock
@@ -75,7 +79,8 @@ class SqliteStore:
         self.database = Database(path)
         self._lock = threading.Lock()
         found = rows.load(self.database)
-        self._index = Index(found.entries)
+        self._index = Index(found.entries, found.since.changed)
+        self._indexed, self._since = found.since.until, found.since.rows
         self._revision = max(found.revision, FIRST_REVISION)
         self._compacted = found.compacted
         self._leases = found.leases
@@ -97,8 +102,7 @@ class SqliteStore:
     def get(self, key: str, *, revision: int = 0) -> KeyValue | None:
         """Return one key, now or at `revision`."""
         if revision:
-            items = self.range(key, key + "\x00", revision=revision).items
-            return items[0] if items else None
+            return next(iter(self.range(key, key + "\x00", revision=revision).items), None)
         with self.database.reader() as connection:
             while (entry := self._index.get(key)) is not None:
                 if (item := rows.read_item(connection, key, entry.row)) is not None:
@@ -151,7 +155,9 @@ class SqliteStore:
         self._do(work)
         if work.succeeded:
             return TxnResult(succeeded=True, revision=work.revision)
-        return TxnResult(succeeded=False, revision=work.revision, current=self._current(work))
+        with self.database.reader() as connection:
+            current = work.read_current(connection, self.get)
+        return TxnResult(succeeded=False, revision=work.revision, current=current)
 
     def expecting_write(self) -> AbstractContextManager[None]:
         """Say that this thread is about to write: other writers wait a moment to share the flush."""
@@ -206,8 +212,7 @@ class SqliteStore:
         the writers.
         """
         clock = clock or self.clock
-        path = self.database.path
-        target, shift = folder / path.name, (clock.now() - self.clock.now()).total_seconds()
+        target, shift = folder / self.database.path.name, (clock.now() - self.clock.now()).total_seconds()
         work = CloneFile(self.database, target, shift)
         self._do(work)
         try:
@@ -220,10 +225,12 @@ class SqliteStore:
 
     def compact(self, revision: int) -> None:
         """Refuse reads before `revision` from now on; the space is freed in the background."""
+        if revision <= self._compacted:
+            return
         with self._lock:
-            if revision <= self._compacted:
-                return
             self._check_readable(revision)
+        if 0 < self._indexed < rows.last_row(revision):  # what the table lacks has to stay in history
+            self.write_live_keys()
         self._do(Statement(rows.SET_STATE, [(revision, "compacted")]))
         with self._lock:
             self._compacted = max(self._compacted, revision)
@@ -236,6 +243,8 @@ class SqliteStore:
         if closing:
             return
         self._maintenance.close()
+        with suppress(StoreError):  # history tells as much, and takes longer
+            self.write_live_keys(least=CHANGED_ROWS // 5)
         with self._lock:
             self._closed = True
             watches = list(self._watches)
@@ -264,9 +273,20 @@ class SqliteStore:
 
     def remove_rows(self, ids: Sequence[int], cleaned: int) -> None:
         """Remove rows that cannot be read any more, and remember how far that was done."""
-        if ids:
-            self._do(Statement("DELETE FROM history WHERE id = ?", [(row_id,) for row_id in ids]))
-        self._do(Statement(rows.SET_STATE, [(cleaned, "cleaned")]))
+        self._do(RemoveRows(ids, cleaned))
+
+    def write_live_keys(self, *, least: int = 0) -> None:
+        """Bring the table of live keys up to date if it is `least` rows of history behind, or many keys."""
+        if self._since < least and len(self._index.changed) < CHANGED_KEYS:
+            return
+        work = WriteLiveKeys(self._index, lambda: self._revision)
+        try:
+            self._do(work)
+        except StoreError:
+            with self._lock:  # whatever was written meanwhile, the table has what it had
+                self._index.changed |= work.taken
+            raise
+        self._indexed, self._since = work.until, 0
 
     def give_back(self, pages: int) -> None:
         """Make the file smaller by some free pages."""
@@ -334,6 +354,7 @@ class SqliteStore:
             for key, entry in batch.changes.items():
                 self._index.change(key, entry)
             self._revision = batch.revision
+            self._since += len(batch.rows)
             for work in batch_of_work:
                 work.done()
             if events:
@@ -343,32 +364,7 @@ class SqliteStore:
         self._maintenance.wrote(sum(len(row.value) + ROW_OVERHEAD for row in batch.rows))
 
     def _events(self, new: Sequence[Row]) -> Sequence[StoreEvent]:
-        """Return the new rows as events; previous values are read from the disk only if a subscriber wants them."""
-        known, wants = {row.id: row for row in new}, self._subscriptions.needs_previous
-        read: dict[int, KeyValue | None] = {}
-        if wanted := [row for row in new if row.previous and row.previous not in known and wants(row.key)]:
-            with self.database.reader() as connection:
-                read = {row.id: rows.read_item(connection, row.key, row.previous) for row in wanted}
-        return [rows.event(row, read[row.id] if row.id in read else self._before(row, known)) for row in new]
-
-    def _before(self, row: Row, known: Mapping[int, Row]) -> KeyValue | None:
-        """Return what a row replaced: from `known`, or without its value; None for a creation."""
-        if (before := known.get(row.previous)) is not None:
-            return rows.key_value(before)
-        entry = self._index.get(row.key) if row.previous else None
-        return KeyValue(row.key, b"", entry.created, entry.revision, entry.version, entry.lease) if entry else None
-
-    def _current(self, work: Transaction) -> list[KeyValue | None]:
-        """Return what a failed transaction compared with; a version compacted meanwhile is read as it is now."""
-        with self.database.reader() as connection:
-            found = [
-                entry and rows.read_item(connection, condition.key, entry.row)
-                for condition, entry in zip(work.compare, work.current, strict=True)
-            ]
-        return [
-            item or (self.get(condition.key) if entry else None)
-            for condition, entry, item in zip(work.compare, work.current, found, strict=True)
-        ]
+        return as_events(new, self._subscriptions.needs_previous, self.database, self._index)
 
     def _check_readable(self, revision: int) -> None:
         if self._closed:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from hyperkube_storage.sqlite import rows
+from hyperkube_storage.sqlite import live_keys, rows
 from hyperkube_storage.sqlite.arriving import SIDE_FILES, arriving
 from hyperkube_storage.sqlite.copies import clone, copy
 from hyperkube_storage.sqlite.database import (
@@ -228,6 +228,7 @@ def _forget(database: Database) -> None:
     writer.executemany("DELETE FROM history WHERE id = ?", [(row_id,) for row_id in ids])
     state = [(found.revision, "compacted"), (rows.last_row(found.revision), "cleaned")]
     writer.executemany(rows.SET_STATE, state)
+    live_keys.rewrite(writer, found.entries, rows.last_row(found.revision))
     writer.execute("COMMIT")
     writer.execute(GIVES_BACK)
     writer.execute("VACUUM")

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from hyperkube_storage.sqlite import live_keys
 from hyperkube_storage.sqlite.copies import clone
 from hyperkube_storage.sqlite.database import SEAL_LEASES, Database, failure
-from hyperkube_storage.sqlite.index import Batch, Entry
+from hyperkube_storage.sqlite.index import Batch, Entry, Index
+from hyperkube_storage.sqlite.rows import SET_STATE, last_row, read_item
 
 from hyperkube.machinery.errors import UsageError
-from hyperkube.storage.store import Compare, Delete, LeaseNotFound, Put, StoreError, StoreUnavailable
+from hyperkube.storage.store import Compare, Delete, KeyValue, LeaseNotFound, Put, StoreError, StoreUnavailable
 
 
 class Work:
@@ -60,6 +62,13 @@ class Transaction(Work):
         except LeaseNotFound as error:
             self.error = error
         self.revision = batch.revision
+
+    def read_current(
+        self, connection: sqlite3.Connection, get: Callable[[str], KeyValue | None]
+    ) -> list[KeyValue | None]:
+        """Return what was compared with; a version that is compacted meanwhile is asked of `get`, as it is now."""
+        compared = [(condition.key, entry) for condition, entry in zip(self.compare, self.current, strict=True)]
+        return [entry and (read_item(connection, key, entry.row) or get(key)) for key, entry in compared]
 
 
 class Statement(Work):
@@ -122,6 +131,56 @@ class EndLease(Statement):
     def done(self) -> None:
         """Let no write use the lease any more."""
         self._leases.pop(self._lease, None)
+
+
+class RemoveRows(Work):
+    """Remove rows of history, and remember how far that was done."""
+
+    def __init__(self, ids: Sequence[int], cleaned: int) -> None:
+        super().__init__()
+        self._ids = ids
+        self._cleaned = cleaned
+
+    @property
+    def writes(self) -> bool:
+        """Always."""
+        return True
+
+    def write(self, connection: sqlite3.Connection) -> None:
+        """Execute it."""
+        connection.executemany("DELETE FROM history WHERE id = ?", [(row_id,) for row_id in self._ids])
+        connection.execute(SET_STATE, (self._cleaned, "cleaned"))
+
+
+class WriteLiveKeys(Work):
+    """Bring the table of live keys up to what is committed.
+
+    Attributes:
+        taken: what the index said was changed; it has to have it back if the work fails.
+        until: the row of history up to which the table is right then.
+
+    Args:
+        index: what is committed.
+        revision: returns up to where that is.
+    """
+
+    def __init__(self, index: Index, revision: Callable[[], int]) -> None:
+        super().__init__()
+        self._index = index
+        self._revision = revision
+        self.taken: dict[str, int] = {}
+        self.until = 0
+
+    @property
+    def writes(self) -> bool:
+        """Always."""
+        return True
+
+    def write(self, connection: sqlite3.Connection) -> None:
+        """Write what was changed until now: index and revision know nothing of this batch yet."""
+        self.until = last_row(self._revision())
+        self.taken, self._index.changed = self._index.changed, {}
+        live_keys.write(connection, self._index, self.taken, self.until)
 
 
 class CloneFile(Work):
