@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from copy import copy
 from random import Random
 
 from hyperkube.client.client import Client
@@ -98,15 +99,8 @@ class InformerFactory:
 
         What is asked for through a scope counts as asked for through the factory that made the scope, too.
         """
-        scope = InformerFactory(
-            self._client,
-            self._clock,
-            random=self._random,
-            detect_mutations=self._detect_mutations,
-            projections=self._projections,
-            cache_of=self._cache_of,
-        )
-        scope._shared = self._shared
+        scope: InformerFactory = copy(self)
+        scope._asked = []
         scope._asked_lists = (scope._asked, *self._asked_lists)
         return scope
 
@@ -159,9 +153,7 @@ class InformerFactory:
     def discard(self, informer: Informer) -> None:
         """Stop an informer that is not needed any more, and forget it."""
         with self._shared.lock:
-            self._shared.informers = {
-                key: known for key, known in self._shared.informers.items() if known is not informer
-            }
+            self._shared.informers = {key: one for key, one in self._shared.informers.items() if one is not informer}
             for asked in self._asked_lists:
                 if informer in asked:
                     asked.remove(informer)

@@ -34,11 +34,10 @@ class _Index:
         after = () if new is None else tuple(self.function(new))
         if before != after:
             for value in before:
-                entry = self.entries.get(value)
-                if entry is not None:
-                    entry.pop(key, None)
-                    if not entry:
-                        del self.entries[value]
+                entry = self.entries.get(value, {})
+                entry.pop(key, None)
+                if not entry:
+                    self.entries.pop(value, None)
             for value in after:
                 self.entries.setdefault(value, {})[key] = None
 

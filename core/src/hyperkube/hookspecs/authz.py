@@ -93,6 +93,14 @@ class ExplainsRefusals(Protocol):
         """Return sentences, at least one, the nearest rule first; called after a refusal, where users may know them."""
 
 
+@runtime_checkable
+class WaitsAtTimes(Protocol):
+    """An authorizer that waits (see `Plugin.may_block`) for some questions."""
+
+    def waits_for(self, attributes: Attributes) -> bool:
+        """Tell whether the hook may wait for something with this question; asked before it, must not wait."""
+
+
 @hookspec
 def authz_authorize(attributes: Attributes) -> Decision:
     """Decide, or return `NO_OPINION`.

@@ -56,6 +56,7 @@ class World:
         self.informers = InformerFactory(self.client, self.client.clock)
         self.plugin = Node(PluginContext(name="Node", client=self.client, informers=self.informers))
         self.plugin.start()
+        self.plugin.waits_for(Attributes(node("n1"), "get", resource="nodes"))  # which begins to follow pods
         self.client.seed(PODS, POD)
         self.client.seed(PERSISTENT_VOLUMES, VOLUME)
         self.client.seed(ATTACHMENTS, {"metadata": {"name": "va"}, "spec": {"nodeName": "n1"}})
@@ -295,3 +296,25 @@ def test_a_kubelet_watches_the_requests_of_its_node(world):
     )
 
     assert world.plugin.authz_authorize(asked).allowed
+
+
+def test_pods_are_read_when_the_first_node_asks_and_its_question_waits_for_them():
+    client = FakeClient()
+    informers = InformerFactory(client, client.clock)
+    plugin = Node(PluginContext(name="Node", client=client, informers=informers))
+    plugin.start()
+    client.seed(PODS, POD)
+    informers.refresh()
+    asked = Attributes(node("n1"), "get", "", "v1", "secrets", "", "ns", "mounted")
+    others = Attributes(UserInfo("bob"), "get", "", "v1", "secrets", "", "ns", "mounted")
+
+    before = {informer.resource for informer in informers.all()}
+    waited = [plugin.waits_for(others), plugin.waits_for(asked)]
+    follows = {informer.resource for informer in informers.all()} - before
+    informers.start()
+    decision = plugin.authz_authorize(asked)
+    informers.stop()
+
+    assert (waited, follows) == ([False, True], {PODS})
+    assert (decision.allowed, decision.cacheable) == (True, True)
+    assert not plugin.waits_for(asked)

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from hyperkube_lib.pod_references import pod_references
 
+from hyperkube.client.informer import Informer
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.authz import NO_OPINION, Attributes, Decision, Rules
 from hyperkube.kinds.node_identity import node_of
@@ -30,6 +31,8 @@ _VOLUME_ATTACHMENTS = GroupVersionResource("storage.k8s.io", "v1", "volumeattach
 _ALLOWED = Decision("allow")
 _LEASES_NAMESPACE = "kube-node-lease"
 _BY_REFERENCE = "node-authorizer/reference"
+_PATIENCE_SECONDS = 30.0
+"""How long a node's question waits for the pods to be read: after that it is looked at by what the server has."""
 
 _WRITES = ["create", "update", "patch"]
 _READS = ["get", "list", "watch"]
@@ -129,13 +132,9 @@ def _secret_index(volume: Object) -> list[str]:
 class Node(Plugin):
     """Allows kubelets what they need; has no opinion on anybody else."""
 
-    may_block = False
-
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
-        # A pod that has no node yet gives no node a right: not to look at it saves a tenth of a pod's creation.
-        self._pods = self.informers.informer(PODS, field_selector="spec.nodeName!=", project=project)
-        self._pods.add_index(_BY_REFERENCE, _reference_index)
+        self._pods: Informer | None = None
         self._volumes = self.informers.informer(PERSISTENT_VOLUMES)
         self._volumes.add_index(_BY_REFERENCE, _secret_index)
         self._attachments = self.informers.informer(_VOLUME_ATTACHMENTS)
@@ -144,8 +143,27 @@ class Node(Plugin):
 
     def start(self) -> None:
         """Count what may change decisions."""
-        for informer in (self._pods, self._volumes, self._attachments):
+        for informer in (self._volumes, self._attachments):
             informer.add_handler(self._changed, self._updated, self._changed)
+
+    def waits_for(self, attributes: Attributes) -> bool:
+        """Tell whether a node asks while the pods are still being read."""
+        return node_of(attributes.user) is not None and not self._followed().has_synced()
+
+    def _followed(self) -> Informer:
+        """Return the pods that have nodes, which are followed from the first question of a node on.
+
+        Of 50,000 pods that takes seconds: without nodes nobody needs it, and a server that starts is ready before.
+        """
+        if self._pods is not None:
+            return self._pods
+        # Two who come at once get the same informer; that its changes are counted twice then does no harm.
+        # A pod that has no node yet gives no node a right: not to look at it saves a tenth of a pod's creation.
+        pods = self.informers.informer(PODS, field_selector="spec.nodeName!=", project=project)
+        pods.add_index(_BY_REFERENCE, _reference_index)
+        self._pods = pods
+        pods.add_handler(self._changed, self._updated, self._changed)
+        return pods
 
     def _changed(self, _obj: Object) -> None:
         with self._lock:
@@ -276,6 +294,8 @@ class Node(Plugin):
     def _related(self, node: str, attributes: Attributes) -> Decision:
         if not attributes.name:
             return _refused("No Object name found")
+        if not (pods := self._followed()).has_synced():
+            pods.wait_synced(_PATIENCE_SECONDS)
         if self._is_related(node, attributes.resource, attributes.namespace, attributes.name):
             return _ALLOWED
         if self._is_related_by_now(node, attributes.resource, attributes.namespace, attributes.name):
@@ -290,9 +310,9 @@ class Node(Plugin):
             volume = self._volumes.get("", name)
             return volume is not None and self._uses_volume(node, volume)
         if resource == "pods":
-            return spec_of(self._pods.get(namespace, name) or {}).get("nodeName") == node
+            return spec_of(self._followed().get(namespace, name) or {}).get("nodeName") == node
         reference = f"{resource}/{namespace}/{name}"
-        if self._pods.by_index(_BY_REFERENCE, f"{node}/{reference}"):
+        if self._followed().by_index(_BY_REFERENCE, f"{node}/{reference}"):
             return True
         if resource != "secrets":
             return False

@@ -92,3 +92,28 @@ def test_a_decision_that_was_forgotten_is_asked_for_again():
 
     assert authorization.authorize(READ).allowed
     assert policy.asked == 2
+
+
+class Patient(Policy):
+    """May wait with questions about secrets."""
+
+    def waits_for(self, attributes):
+        return attributes.resource == "secrets"
+
+
+def test_only_questions_with_which_an_authorizer_may_wait_are_decided_elsewhere():
+    policy, elsewhere = Patient(("get", "pods"), ("get", "secrets")), []
+
+    def call(decide):
+        elsewhere.append(1)
+        return decide()
+
+    authorization = Authorization([policy.authorize], [lambda: 0], elsewhere=call)
+    secret = Attributes(ALICE, "get", "", "v1", "secrets", "", "ns", "s")
+
+    assert authorization.at_once(READ).allowed
+    assert authorization.at_once(secret) is None
+    assert not elsewhere
+    assert authorization.authorize(secret).allowed
+    assert elsewhere == [1]
+    assert authorization.at_once(secret).allowed

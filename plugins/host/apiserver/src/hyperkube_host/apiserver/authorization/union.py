@@ -12,7 +12,7 @@ from functools import partial
 from hyperkube_host.apiserver.plugins import may_block
 from hyperkube_host.apiserver.serializer.negotiation import with_details
 
-from hyperkube.hookspecs.authz import NO_OPINION, Attributes, Decision, Rules
+from hyperkube.hookspecs.authz import NO_OPINION, Attributes, Decision, Rules, WaitsAtTimes
 from hyperkube.machinery.errors import ApiError, Forbidden
 from hyperkube.machinery.fields import FieldRequirement
 from hyperkube.machinery.groups import GroupResource
@@ -48,7 +48,7 @@ class Authorization:
         elsewhere: Callable[[Callable[[], Decision]], Decision] = lambda call: call(),
     ) -> None:
         self._authorizers = tuple(authorizers)
-        self._may_block = any(map(may_block, self._authorizers))
+        self._waiting = _waiting(self._authorizers)
         self._elsewhere = elsewhere
         self._epochs = tuple(epochs)
         self._rule_listers = tuple(rule_listers)
@@ -65,7 +65,7 @@ class Authorization:
         # Authorizers first: a decision of the old ones was begun in an epoch that ends with the next line, whenever it
         # is remembered, and one of the new ones that is remembered too early is asked for again.
         self._authorizers, self._rule_listers = tuple(authorizers), tuple(rule_listers)
-        self._may_block = any(map(may_block, self._authorizers))
+        self._waiting = _waiting(self._authorizers)
         self._epochs = (*epochs, _constant(self.epoch() + 1))
         self._decisions = {}
 
@@ -82,7 +82,9 @@ class Authorization:
             return known
         # Read before asking: when roles change meanwhile, the decision is remembered under an epoch that is over.
         epoch = self.epoch()
-        decision = self._elsewhere(partial(self._ask, attributes)) if self._may_block else self._ask(attributes)
+        decision = (
+            self._elsewhere(partial(self._ask, attributes)) if self._may_wait(attributes) else self._ask(attributes)
+        )
         if decision.cacheable and not attributes.user.extra and _is_short(attributes):
             if len(self._decisions) >= _CACHE_MAX:
                 self._decisions.clear()
@@ -101,7 +103,8 @@ class Authorization:
 
     def at_once(self, attributes: Attributes) -> Decision | None:
         """Return the deciding answer where no authorizer may wait, or one that is remembered; else None."""
-        return self.remembered(attributes) if self._may_block else self.authorize(attributes)
+        known = self.remembered(attributes)
+        return known if known is not None or self._may_wait(attributes) else self.authorize(attributes)
 
     def epoch(self) -> int:
         """Return the number that changes whenever a remembered decision may not count any more."""
@@ -109,6 +112,9 @@ class Authorization:
         for epoch in self._epochs:  # a loop costs half of what a generator does, with every request
             number += epoch()
         return number
+
+    def _may_wait(self, attributes: Attributes) -> bool:
+        return any(waits_for(attributes) for waits_for in self._waiting)
 
     def _ask(self, attributes: Attributes) -> Decision:
         reasons: list[str] = []
@@ -131,6 +137,16 @@ class Authorization:
         path_rules: list[Object] = [rule for rules in found for rule in rules.non_resource_rules]
         errors = ", ".join(rules.error for rules in found if rules.error)
         return Rules(resource_rules, path_rules, any(rules.incomplete for rules in found), errors)
+
+
+def _waiting(authorizers: Sequence[Callable[..., Decision]]) -> Sequence[Callable[[Attributes], bool]]:
+    """Return what tells of a question whether an authorizer may wait with it, of those that may at all."""
+    plugins = [getattr(authorize, "__self__", None) for authorize in filter(may_block, authorizers)]
+    return [plugin.waits_for if isinstance(plugin, WaitsAtTimes) else _always for plugin in plugins]
+
+
+def _always(_: Attributes) -> bool:
+    return True
 
 
 def _constant(number: int) -> Callable[[], int]:
