@@ -160,6 +160,9 @@ class Service:
     def tick(self) -> None:
         """Move the coarse time on and let connections look at their timeouts: all of them would take too long."""
         self.now = self.loop.asyncio.time()
+        if not self.connections:  # nobody waits
+            self._sweeping = iter(())  # it holds the last ones
+            return
         self.workers.relieve()
         if self._turns is not None:
             self._turns.relieve(partial(self.workers.submit, begun=True))
