@@ -18,6 +18,12 @@ class Selector(KubeSchema, struct_type="atomic"):
     labels = Map(String(), 1, omitempty=True)
 
 
+class Condition(KubeSchema):
+    type = String(1)
+    status = String(2, omitempty=True)
+    reason = String(3, omitempty=True)
+
+
 class ThingSpec(KubeSchema):
     replicas = Int32(1, ptr=True, omitempty=True)
     ports = List(
@@ -28,6 +34,7 @@ class ThingSpec(KubeSchema):
     args = List(String(), 4, omitempty=True, list_type="atomic")
     selector = Struct("Selector", 5, ptr=True, omitempty=True)
     strategy = Struct("Selector", 6, ptr=True, omitempty=True, patch_strategy="retainKeys")
+    conditions = List("Condition", 7, omitempty=True, list_type="map", list_map_keys=("type",))
 
 
 class ThingMeta(KubeSchema):

@@ -1,7 +1,7 @@
 """The short cuts of field tracking give what the long way gives."""
 
 import pytest
-from hyperkube_lib.structured_merge import field_sets, managed_fields
+from hyperkube_lib.structured_merge import field_sets, managed_fields, typed
 from hyperkube_lib.structured_merge.items import element_of
 from hyperkube_lib.structured_merge.managed_fields import FieldScope
 from hyperkube_lib.structured_merge.tracking import track_update
@@ -18,12 +18,16 @@ TYPE = compile_schema(Thing).type
 WORDS = some.sampled_from(["a", "b", "c", "d"])
 LABELS = some.dictionaries(WORDS, WORDS, max_size=3)
 PORTS = some.lists(some.fixed_dictionaries({"port": some.integers(1, 3)}, optional={"name": WORDS}), max_size=4)
+CONDITIONS = some.lists(
+    some.fixed_dictionaries({"type": WORDS}, optional={"status": WORDS, "reason": WORDS}), max_size=4
+)
 SPECS = some.fixed_dictionaries(
     {},
     optional={
         "replicas": some.integers(0, 3),
         "ports": PORTS,
         "finalizers": some.lists(WORDS, max_size=3, unique=True),
+        "conditions": CONDITIONS,
         "args": some.lists(WORDS, max_size=2),
         "selector": some.fixed_dictionaries({"labels": LABELS}),
     },
@@ -92,6 +96,30 @@ def test_what_is_ignored_need_not_be_compared(first, second):
     found = managed_fields.differences(scope, first, second, "example.com/v1")
 
     assert found == compare(first, second, TYPE).without(ignored)
+
+
+@given(THINGS, THINGS)
+def test_items_by_their_key_are_compared_as_those_by_their_elements(first, second):
+    found = compare(first, second, TYPE)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(typed, "_by_key", lambda *_: None)
+
+        assert found == compare(first, second, TYPE)
+
+
+def test_fields_of_items_that_are_alike_are_written_once():
+    sets = [field_sets.from_paths([("status", "ip", name)]) for name in ("x", "y")]
+    for own in sets:
+        for key in ("b", "a"):
+            field_sets.insert(own, ("f:status", "f:list", f'k:{{"type":"{key}"}}', "f:type"))
+
+    first, second = (field_sets.encode(own)["f:status"] for own in sets)
+
+    items = {f'k:{{"type":"{key}"}}': {"f:type": {}} for key in ("a", "b")}
+    assert first["f:list"] is second["f:list"]
+    assert list(first["f:list"].items()) == list(items.items())
+    assert first["f:ip"] == {"f:x": {}}
+    assert second["f:ip"] == {"f:y": {}}
 
 
 def test_values_of_different_kinds_are_compared_where_types_are_free():

@@ -1,4 +1,8 @@
+from random import Random
+
+import orjson
 import pytest
+from hyperkube_host.apiserver.rest import strategic_patch
 from hyperkube_host.apiserver.rest.strategic_patch import apply_strategic_patch
 
 from hyperkube.machinery.errors import ApiError, BadRequest
@@ -83,3 +87,39 @@ def test_a_deletion_from_a_list_that_is_no_list_does_nothing(thing):
 def test_a_directive_that_is_no_text_is_shown_as_go_shows_one(thing):
     with pytest.raises(ApiError, match=r"unknown patch type: %!s\(int64=5\) in map: map\[\$patch:5\]"):
         apply_strategic_patch({}, {"$patch": 5}, thing.type)
+
+
+MEMBERS = {"protocol": ["TCP", "UDP", None], "name": ["a", "b", None, {"c": 1}], "more": [1, None, [1]]}
+
+
+def some_ports(random, most):
+    """Return items with keys of few kinds, now and then without one, or twice the same."""
+    return [
+        {"port": random.choice(["80", "81", "82", 80, None])}
+        if random.random() < 0.9
+        else {} | {name: random.choice(values) for name, values in MEMBERS.items() if random.random() < 0.5}
+        for _ in range(random.randrange(most + 1))
+    ]
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_short_cuts_come_to_what_the_rules_say(thing, monkeypatch, seed):
+    random = Random(seed)
+    live, patch = some_ports(random, 4), some_ports(random, 4)
+    if random.random() < 0.1:
+        patch = [*patch, {"$patch": "delete", "port": "80"}]
+    document = {"spec": {"ports": live, "replicas": 1}}
+    change = {"spec": {"ports": patch, **random.choice([{}, {"replicas": None}, {"replicas": 2, "$retainKeys": []}])}}
+
+    short = outcome(document, change, thing.type)
+    monkeypatch.setattr(strategic_patch, "_is_plain", lambda _patch: False)
+    monkeypatch.setattr(strategic_patch, "_merged_in_place", lambda *_: None)
+
+    assert short == outcome(document, change, thing.type)
+
+
+def outcome(document, patch, info):
+    try:
+        return orjson.dumps(apply_strategic_patch(document, patch, info))
+    except ApiError as error:
+        return type(error), error.message

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 import orjson
 
+from hyperkube.machinery.recent import TEMPLATE_MAX, TEMPLATES, Recent
 from hyperkube.machinery.schema.lookup import TypeInfo
 
 FieldSet: TypeAlias = dict[str, Any]
@@ -20,6 +21,7 @@ FieldSet: TypeAlias = dict[str, Any]
 
 MEMBER = "."
 _RANK = {"f": 0, "k": 1, "v": 2, "i": 3}
+_wires: Recent[bytes, dict[str, Any]] = Recent(TEMPLATES)
 
 
 class FieldSetError(ValueError):
@@ -52,8 +54,22 @@ def encode(node: FieldSet) -> dict[str, Any]:
         wire[MEMBER] = {}
     for element in _in_order(node):
         child = node[element]
-        wire[element] = {} if len(child) == 1 and MEMBER in child else encode(child)
+        if len(child) == 1:
+            wire[element] = {} if MEMBER in child else encode(child)
+        else:
+            wire[element] = _items_encoded(child) if next(reversed(child)).startswith("k:") else encode(child)
     return wire
+
+
+def _items_encoded(node: FieldSet) -> dict[str, Any]:
+    """Write the fields of a list's items; objects whose items are alike share them, such as conditions of pods."""
+    text = orjson.dumps(node)
+    known = _wires.get(text)
+    if known is None:
+        known = encode(node)
+        if len(text) <= TEMPLATE_MAX:
+            _wires.keep(text, known)
+    return known
 
 
 def _in_order(node: FieldSet) -> list[str]:

@@ -21,6 +21,7 @@ from hyperkube.machinery.schema.lookup import TypeInfo
 
 MISSING: Any = object()
 Path = tuple[str, ...]
+_TEXTS = frozenset({str})
 _WALKED = (dict, list)
 """What may have fields of its own below it."""
 
@@ -188,6 +189,10 @@ def _compare_members(old: Object, new: Object, info: TypeInfo | None, path: Path
 
 
 def _compare_items(left: Any, right: Any, info: TypeInfo | None, path: Path, result: Comparison) -> None:
+    keyed = _by_key(left, right, info)
+    if keyed is not None:
+        _compare_keyed(*keyed, info, path, result)
+        return
     old, new = _grouped(left, info), _grouped(right, info)
     items = _items(info)
     for element in old | new:
@@ -208,6 +213,33 @@ def _compare_items(left: Any, right: Any, info: TypeInfo | None, path: Path, res
             if before:
                 _compare_unequal(before[0], MISSING, items, here, result)
             field_sets.insert(result.added, here)
+
+
+def _compare_keyed(
+    old: dict[str, Object], new: dict[str, Object], info: TypeInfo | None, path: Path, result: Comparison
+) -> None:
+    """Compare the items of two lists by their keys: the path is made of those alone that differ."""
+    for key in old | new:
+        before, after = old.get(key, MISSING), new.get(key, MISSING)
+        if before is not after and before != after:
+            element = element_of(before if after is MISSING else after, info)
+            _compare_unequal(before, after, _items(info), (*path, element), result)
+
+
+def _by_key(left: Any, right: Any, info: TypeInfo | None) -> tuple[dict[str, Object], dict[str, Object]] | None:
+    """Return the items of two lists by their one key, a text; None where they have several, or not each its own."""
+    if info is None or info.list_type != "map" or len(info.list_map_keys) != 1:
+        return None
+    if left.__class__ is not list or right.__class__ is not list:
+        return None
+    name = info.list_map_keys[0]
+    try:
+        old, new = {item[name]: item for item in left}, {item[name]: item for item in right}
+    except (KeyError, TypeError):  # without its key, which may have a default, or no object
+        return None
+    if len(old) != len(left) or len(new) != len(right) or not _TEXTS.issuperset(map(type, (*old, *new))):
+        return None
+    return old, new
 
 
 def merge(left: Any, right: Any, info: TypeInfo | None) -> Any:

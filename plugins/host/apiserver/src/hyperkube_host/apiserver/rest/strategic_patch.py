@@ -23,6 +23,9 @@ _RETAIN_KEYS = "$retainKeys"
 _ORDER_PREFIX = "$setElementOrder/"
 _DELETE_PREFIX = "$deleteFromPrimitiveList/"
 
+_MERGED = frozenset({dict, list})
+_TEXTS = frozenset({str})
+
 _BAD_RETAIN_KEYS = "invalid patch format of retainKeys"
 _BAD_ORDER = "invalid patch format of setElementOrder list"
 _LIST_OF_LISTS = "lists of lists are not supported"
@@ -61,6 +64,8 @@ class _Work:
 
 def _merge_map(original: Object, patch: Object, info: TypeInfo | None, work: _Work) -> Object:
     """Merge two objects that are the callee's to change."""
+    if _is_plain(patch):
+        return _set_members(original, patch)
     if _MARKER in patch:
         return _directive(patch)
     _retain_keys(original, patch)
@@ -80,6 +85,20 @@ def _merge_map(original: Object, patch: Object, info: TypeInfo | None, work: _Wo
             original[name] = _merge_list_by_rule(original[name], value, info, name, work, deletes=deletes)
         else:
             original[name] = value
+    return original
+
+
+def _is_plain(patch: Object) -> bool:
+    """Tell whether a patch has neither directives nor anything that is merged."""
+    return _MERGED.isdisjoint(map(type, patch.values())) and "$" not in "".join(patch)
+
+
+def _set_members(original: Object, patch: Object) -> Object:
+    for key, value in patch.items():
+        if value is None:
+            original.pop(key, None)
+        else:
+            original[key] = value
     return original
 
 
@@ -190,6 +209,9 @@ def _merge_list(
         return _ordered(merged, patch, original, "")
     if not merge_key:
         raise PatchFailed("cannot merge lists without merge key for type struct")
+    in_place = _merged_in_place(original, patch, items, merge_key, work)
+    if in_place is not None:
+        return in_place
     kept, changes = _apply_item_directives(original, patch, merge_key)
     merged = list(kept)
     places: dict[Any, int] = {}
@@ -206,8 +228,30 @@ def _merge_list(
     return _ordered(merged, changes, kept, merge_key)
 
 
+def _merged_in_place(
+    original: list[Any], patch: list[Any], items: TypeInfo | None, merge_key: str, work: _Work
+) -> list[Any] | None:
+    """Return a list merged with a patch of items that it has already, in its order, as most are; None else."""
+    try:
+        places = {item[merge_key]: index for index, item in enumerate(original)}
+        wanted = [change[merge_key] for change in patch]
+    except (KeyError, TypeError):  # an item without its key, or one that is no text
+        return None
+    if len(places) != len(original) or not _TEXTS.issuperset(map(type, (*places, *wanted))):
+        return None
+    order = [places.get(name, -1) for name in wanted]
+    if -1 in order or order != sorted(set(order)) or any(_MARKER in change for change in patch):
+        return None
+    merged = list(original)
+    for place, change in zip(order, patch, strict=True):
+        merged[place] = _merge_map(merged[place], change, items, work)
+    return merged
+
+
 def _holds_objects(*lists: list[Any]) -> bool:
     """Tell whether the items are objects; all must be of one kind, and none a list."""
+    if {type(item) for items in lists for item in items} == {dict}:
+        return True
     kinds = {go_type(item) for items in lists for item in items}
     if "[]interface {}" in kinds:
         raise PatchRejected(_LIST_OF_LISTS)
