@@ -219,3 +219,15 @@ def test_the_scheduler_tells_what_came_of_a_pod_group():
         "resources": ["podgroups/status"],
         "verbs": ["patch", "update"],
     }
+
+
+def test_what_was_decided_is_decided_again_after_it_was_forgotten(world):
+    world.seed(ROLES, role("r", [READ], "ns"))
+    world.seed(ROLE_BINDINGS, binding("b", "Role", "r", [user("bob")], "ns"))
+    before = world.ask(BOB, "get")
+    assert world.ask(BOB, "get") is before
+
+    world.plugin.forget()
+
+    assert world.ask(BOB, "get") is not before
+    assert world.ask(BOB, "get") == before

@@ -93,3 +93,12 @@ def test_a_change_of_what_the_node_holds_is_no_likeness(changed, is_alike):
 
     assert are_alike(before, after) is is_alike
     assert (Node.of(PODS, before) == Node.of(PODS, after)) is is_alike
+
+
+def test_what_is_known_to_be_gone_is_looked_for_again_after_it_was_forgotten():
+    graph = Graph()
+    graph.note_absent(identity("1"))
+
+    graph.forget()
+
+    assert not graph.is_absent(identity("1"))

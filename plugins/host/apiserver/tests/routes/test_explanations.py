@@ -3,7 +3,7 @@
 import orjson
 import pytest
 from click.testing import CliRunner
-from hyperkube_host.apiserver.explain.records import HIDDEN, Change, Ring, Step, Subject
+from hyperkube_host.apiserver.explain.records import HIDDEN, KEPT_LOOSE, Change, Refusal, Ring, Step, Subject
 from hyperkube_host.apiserver.routes.explanations import CHANGED, REFUSED
 from hyperkube_testing.cluster.cluster import ControlPlane
 
@@ -193,30 +193,52 @@ def test_values_of_secrets_are_hidden():
 
 
 def test_the_ring_is_bounded_by_number_and_by_size():
-    ring = Ring(3, 100)
-    for index in range(5):
-        ring.add(index)
-    assert [*ring.latest_first()] == [4, 3, 2]
+    ring = Ring(Refusal, 3, 100)
+    records = [refused_at(code) for code in range(7)]
+    for record in records[:5]:
+        ring.add(record)
+    assert [*ring.latest_first()] == records[4:1:-1]
 
-    ring.add(5, 90)
-    ring.add(6, 20)
+    ring.add(records[5], 90)
+    ring.add(records[6], 20)
 
-    assert [*ring.latest_first()] == [6]
+    assert [*ring.latest_first()] == [records[6]]
 
 
-def test_a_change_is_told_alike_when_the_ring_has_compressed_it():
-    subject = Subject("id", SystemClock().now(), "u", "CREATE", GroupResource("", "pods"), "", "ns", "p")
+def a_subject(name="p"):
+    return Subject("id", SystemClock().now(), "u", "CREATE", GroupResource("g", "pods"), "", "ns", name)
+
+
+def refused_at(code):
+    return Refusal(a_subject(), "authorization", code, "Forbidden", "no")
+
+
+def test_records_are_told_alike_when_the_ring_keeps_them_as_texts():
     before, after = b'{"text":"%s"}' % (b"x" * 2000), b'{"text":"%s","a":"\xc3\xa4"}' % (b"x" * 2000)
-    change = Change(subject, "", [Step("P", 0.25, before, after)], dry_run=False)
-    ring: Ring[Change] = Ring(9, 4200)
-    ring.add(change, change.size)
-    told = change.shown()
+    ring, refusals = Ring(Change), Ring(Refusal)
+    for number in range(KEPT_LOOSE + 9):
+        change = Change(a_subject(f"p{number}"), "uid", [Step("P", 0.25, before, after)], dry_run=bool(number % 2))
+        change.stored = number > 3
+        ring.add(change, change.size)
+        refusals.add(refused_at(400 + number))
+    records, told = [*ring.latest_first(), *refusals.latest_first()], [one.shown() for one in ring.latest_first()]
 
     ring.forget()
+    refusals.forget()
+    ring.forget()
 
-    assert change.shown() == told
-    assert told["plugins"][0]["patch"] == [{"op": "add", "path": "/a", "value": "ä"}]
-    assert change.size < 200
-    ring.forget()  # a second time
-    ring.add(Change(subject, "", [], dry_run=False), 4000)
-    assert len([*ring.latest_first()]) == 2
+    assert [*ring.latest_first(), *refusals.latest_first()] == records
+    assert [one.shown() for one in ring.latest_first()] == told
+    assert told[0]["plugins"][0]["patch"] == [{"op": "add", "path": "/a", "value": "ä"}]
+    assert sum(isinstance(record, bytes) for record, _ in ring._records) == 9
+
+
+def test_what_a_ring_holds_at_rest_leaves_room_for_more():
+    ring = Ring(Change, most_bytes=(KEPT_LOOSE + 2) * 4000)
+    for _ in range(KEPT_LOOSE + 2):
+        ring.add(Change(a_subject(), "", [Step("P", 0.0, b"x" * 2000, b"y" * 2000)], dry_run=False), 4000)
+
+    ring.forget()
+    ring.add(Change(a_subject(), "", [], dry_run=False), 4000)
+
+    assert len(ring) == KEPT_LOOSE + 3

@@ -118,3 +118,24 @@ def test_a_file_that_cannot_be_written_stops_nothing(tmp_path, caplog):
     assert kept.explain("default/one")["node"] == "a"
     assert [record.getMessage() for record in caplog.records if "cannot write" in record.getMessage()][1:] == []
     assert "cannot write the explanations" in caplog.text
+
+
+def test_at_rest_memory_leaves_to_the_file_what_is_in_it(tmp_path):
+    kept, without = Explanations(file=ExplanationFile(tmp_path / "file")), Explanations()
+    for number in range(3):
+        made = decision(score=number)
+        for each in (kept, without):
+            each.record(f"default/p{number}", made)
+            if number < 2:
+                each.persist(f"default/p{number}", made)
+        wait_for_writer(kept)
+    kept.record("default/p1", decision("b"))
+    told = [kept.explain(f"default/p{number}") for number in range(3)]
+
+    kept.forget()
+    without.forget()
+
+    assert list(kept._decisions) == ["default/p2", "default/p1"]
+    assert kept._bytes == sum(each.trace.size for each in kept._decisions.values())
+    assert [kept.explain(f"default/p{number}") for number in range(3)] == told
+    assert all(without.explain(f"default/p{number}") for number in range(3))

@@ -15,6 +15,7 @@ from hyperkube.kinds.rbac import RBAC_GROUP, rule_allows, rule_allows_path
 from hyperkube.kinds.resources import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES
 from hyperkube.machinery.aggregate import aggregate
 from hyperkube.machinery.objects import Object
+from hyperkube.machinery.recent import forgets
 from hyperkube.machinery.record import Record
 from hyperkube.machinery.users import UserInfo
 from hyperkube.plugin import Plugin, PluginContext
@@ -48,6 +49,12 @@ class RBAC(Plugin):
         self._lock = threading.Lock()
         self._epoch = 0
         self._decisions: dict[Attributes, Decision] = {}
+        forgets(self)
+
+    def forget(self) -> None:
+        """Forget what was decided."""
+        with self._lock:
+            self._decisions = {}
 
     def start(self) -> None:
         """Follow roles and bindings."""

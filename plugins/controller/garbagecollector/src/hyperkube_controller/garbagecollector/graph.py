@@ -14,6 +14,7 @@ from sys import intern
 from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.groups import GroupResource, GroupVersion, GroupVersionResource
 from hyperkube.machinery.objects import Object, is_being_deleted, metadata, name_of, namespace_of, uid_of
+from hyperkube.machinery.recent import forgets
 
 FOREGROUND = "foregroundDeletion"
 ORPHAN = "orphan"
@@ -102,6 +103,12 @@ class Graph:
         self._nodes: dict[str, Node] = {}
         self._dependents: dict[str, set[str]] = {}
         self._absent: OrderedDict[Identity, None] = OrderedDict()
+        forgets(self)
+
+    def forget(self) -> None:
+        """Forget what is known to be gone: it is looked for again."""
+        with self._lock:
+            self._absent = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._nodes)

@@ -1,7 +1,7 @@
 """The records of explanations: two rings of bounded size, one of changes and one of refusals.
 
-A change is kept as the object's JSON before and after each plugin, and becomes a patch when it is asked for. It is
-compressed when the server comes to rest.
+A change is kept as the object's JSON before and after each plugin, and becomes a patch when it is asked for. When
+the server comes to rest, records become compressed texts: hundreds of small objects would lie between what is free.
 A user who is refused again and again pushes out other refusals, but no change.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import zlib
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
 from datetime import datetime
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -30,6 +30,8 @@ from hyperkube.machinery.times import format_time
 
 KEPT = 1000
 """Records of either sort."""
+KEPT_LOOSE = 32
+"""The latest records stay as they are at rest: their requests may be under way."""
 KEPT_BYTES = 4 * 1024 * 1024
 """JSON that the records of changes hold together; the oldest go first."""
 _SECRET = (GroupResource("", "secrets"), GroupResource("", "serviceaccounts"))
@@ -48,6 +50,17 @@ class Subject:
     subresource: str
     namespace: str
     name: str
+
+    def parts(self) -> list[str]:
+        """Return what `of` makes it of, as JSON can hold it."""
+        place = (self.resource.group, self.resource.resource, self.subresource, self.namespace, self.name)
+        return [self.audit_id, self.at.isoformat(), self.user, self.verb, *place]
+
+    @classmethod
+    def of(cls, parts: Sequence[str]) -> Subject:
+        """Return what `parts` told."""
+        audit_id, at, user, verb, group, resource, *place = parts
+        return cls(audit_id, datetime.fromisoformat(at), user, verb, GroupResource(group, resource), *place)
 
     def shown(self) -> Object:
         """Return it as answers show it."""
@@ -92,29 +105,23 @@ class Change:
     steps: list[Step]
     dry_run: bool
     stored: bool = True
-    packed: bytes = b""
 
     @property
     def size(self) -> int:
         """The bytes it holds."""
-        return len(self.packed) or sum(len(step.before) + len(step.after) for step in self.steps)
+        return sum(len(step.before) + len(step.after) for step in self.steps)
 
-    def pack(self) -> int:
-        """Hold the steps compressed from now on, a tenth, as they are alike; return the bytes of them."""
-        if not self.packed:
-            steps = [
-                (plugin, seconds, before.decode(), after.decode()) for plugin, seconds, before, after in self.steps
-            ]
-            self.packed, self.steps = zlib.compress(orjson.dumps(steps)), []
-        return self.size
+    def packed(self) -> bytes:
+        """Return it as a text, a tenth of its size, as the steps are alike."""
+        steps = [(plugin, seconds, before.decode(), after.decode()) for plugin, seconds, before, after in self.steps]
+        return _packed(self.subject.parts(), self.uid, steps, self.dry_run, self.stored)
 
-    def all_steps(self) -> list[Step]:
-        """Return the steps, compressed or not."""
-        steps, packed = self.steps, self.packed  # in this order: another thread packs them
-        if not packed:
-            return steps
-        read = orjson.loads(zlib.decompress(packed))
-        return [Step(plugin, seconds, before.encode(), after.encode()) for plugin, seconds, before, after in read]
+    @classmethod
+    def unpacked(cls, text: bytes) -> Change:
+        """Return what `packed` made a text of."""
+        subject, uid, steps, dry_run, stored = _unpacked(text)
+        read = [Step(plugin, seconds, before.encode(), after.encode()) for plugin, seconds, before, after in steps]
+        return cls(Subject.of(subject), uid, read, dry_run, stored)
 
     def failed(self) -> None:
         """Note that nothing was stored."""
@@ -122,14 +129,14 @@ class Change:
 
     def shown(self) -> Object:
         """Return it as answers show it."""
-        secret, steps = self.subject.resource in _SECRET, self.all_steps()
+        secret = self.subject.resource in _SECRET
         return {
             **self.subject.shown(),
             "uid": self.uid,
             "dryRun": self.dry_run,
             "stored": self.stored and not self.dry_run,
-            "microseconds": round(sum(step.seconds for step in steps) * 1e6),
-            "plugins": [step.shown(secret=secret) for step in steps],
+            "microseconds": round(sum(step.seconds for step in self.steps) * 1e6),
+            "plugins": [step.shown(secret=secret) for step in self.steps],
         }
 
 
@@ -148,9 +155,24 @@ class Refusal:
         told = {"by": self.by, "code": self.code, "reason": self.reason, "message": self.message}
         return {**self.subject.shown(), **told}
 
-    def pack(self) -> int:
-        """Return the bytes that count: none, as it is small."""
-        return 0
+    def packed(self) -> bytes:
+        """Return it as a text."""
+        return _packed(self.subject.parts(), self.by, self.code, self.reason, self.message)
+
+    @classmethod
+    def unpacked(cls, text: bytes) -> Refusal:
+        """Return what `packed` made a text of."""
+        subject, *told = _unpacked(text)
+        return cls(Subject.of(subject), *told)
+
+
+def _packed(*parts: object) -> bytes:
+    return zlib.compress(orjson.dumps(parts))
+
+
+def _unpacked(text: bytes) -> list[Any]:
+    parts: list[Any] = orjson.loads(zlib.decompress(text))
+    return parts
 
 
 Record = TypeVar("Record", Change, Refusal)
@@ -159,9 +181,10 @@ Record = TypeVar("Record", Change, Refusal)
 class Ring(Generic[Record]):
     """The latest records, in order."""
 
-    def __init__(self, most: int = KEPT, most_bytes: int = KEPT_BYTES) -> None:
+    def __init__(self, kind: type[Record], most: int = KEPT, most_bytes: int = KEPT_BYTES) -> None:
+        self._kind: type[Record] = kind
         self._lock = threading.Lock()
-        self._records: deque[tuple[Record, int]] = deque()
+        self._records: deque[tuple[Record | bytes, int]] = deque()
         self._most = most
         self._most_bytes = most_bytes
         self._bytes = 0
@@ -179,16 +202,21 @@ class Ring(Generic[Record]):
                 self._bytes -= self._records.popleft()[1]
 
     def forget(self) -> None:
-        """Keep the records, but compressed."""
+        """Keep the records, but for the latest as texts."""
         with self._lock:
-            self._records = deque((record, record.pack()) for record, _ in self._records)
+            last = len(self._records) - KEPT_LOOSE
+            for place, (record, _) in enumerate(self._records):
+                if place < last and not isinstance(record, bytes):
+                    text = record.packed()
+                    self._records[place] = text, len(text)
             self._bytes = sum(size for _, size in self._records)
 
     def latest_first(self) -> Iterator[Record]:
         """Yield the records."""
         with self._lock:
             found = [record for record, _ in self._records]
-        return reversed(found)
+        for record in reversed(found):
+            yield self._kind.unpacked(record) if isinstance(record, bytes) else record
 
 
 @dataclass(slots=True)
@@ -203,8 +231,8 @@ class Explanations:
     clock: Clock
     records_changes: bool = False
     reasons: Callable[[Attributes], list[str]] | None = None
-    changes: Ring[Change] = field(default_factory=Ring[Change])
-    refusals: Ring[Refusal] = field(default_factory=Ring[Refusal])
+    changes: Ring[Change] = field(default_factory=lambda: Ring(Change))
+    refusals: Ring[Refusal] = field(default_factory=lambda: Ring(Refusal))
 
     def changed(self, request: AdmissionRequest, steps: list[Step]) -> None:
         """Keep what plugins made of an admitted object."""

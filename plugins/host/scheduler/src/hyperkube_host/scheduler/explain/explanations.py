@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from hyperkube_host.scheduler.explain.explanation_file import ExplanationFile
 
 from hyperkube.machinery.objects import Object
+from hyperkube.machinery.recent import forgets
 
 if TYPE_CHECKING:
     from hyperkube_host.scheduler.framework.schedule_result import ScheduleResult
@@ -47,20 +48,31 @@ class Explanations:
         self._condition = threading.Condition()
         self._decisions: OrderedDict[str, ScheduleResult] = OrderedDict()
         self._unwritten: dict[str, ScheduleResult] = {}
+        self._in_file: set[str] = set()  # of those in memory
         self._writer: threading.Thread | None = None
         self._closing = False
         self._warned = False
+        forgets(self)
 
     def record(self, key: str, decision: ScheduleResult) -> None:
         """Remember a decision, forgetting the oldest ones over the limits."""
         with self._condition:
             before = self._decisions.pop(key, None)
+            self._in_file.discard(key)
             self._bytes += decision.trace.size - (before.trace.size if before else 0)
             self._decisions[key] = decision
             while len(self._decisions) > self._limit or (self._bytes > self._limit_bytes and len(self._decisions) > 1):
                 forgotten, oldest = self._decisions.popitem(last=False)
                 self._bytes -= oldest.trace.size
                 self._unwritten.pop(forgotten, None)
+                self._in_file.discard(forgotten)
+
+    def forget(self) -> None:
+        """Leave to the file what is in it."""
+        with self._condition:
+            for key in self._in_file:
+                self._bytes -= self._decisions.pop(key).trace.size
+            self._in_file.clear()
 
     def persist(self, key: str, decision: ScheduleResult) -> None:
         """Have a decision written, now that its message is complete; nothing without a file."""
@@ -109,6 +121,8 @@ class Explanations:
             try:
                 if self._file is not None:
                     self._file.append(batch.items())
+                with self._condition:
+                    self._in_file |= {key for key, one in batch.items() if self._decisions.get(key) is one}
             except OSError as error:
                 if not self._warned:
                     self._warned = True
