@@ -30,7 +30,7 @@ from hyperkube.storage.store import Put
 
 EVENTS, NAMESPACES, SMALL = 4000, 60, 500
 """Events of the namespace `BUSY`, and how many others have how many each."""
-BUSY = "one"
+BUSY, UNREAD = "one", f"ns-{NAMESPACES - 2}"
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 _OF_POD = "fieldSelector=involvedObject.name%3Dpod-0007,involvedObject.namespace%3Done,involvedObject.kind%3DPod"
@@ -132,7 +132,7 @@ def _first_gets(client: Client, number: int) -> int:
 
 def _creates(client: Client, number: int) -> int:
     for place in range(200):
-        client.ask("/api/v1/namespaces/ns-1/events", body=event(1_000_000 + 200 * number + place, "ns-1"))
+        client.ask(f"/api/v1/namespaces/{UNREAD}/events", body=event(1_000_000 + 200 * number + place, UNREAD))
     return 200
 
 

@@ -30,6 +30,9 @@ _HEAD = re.compile(
 Fields: TypeAlias = Callable[[dict[str, Any]], Mapping[str, str]]
 """Returns what field selectors and indexes may use of an object."""
 
+_INVOLVED = b'"involvedObject":'
+"""What is before the brace of an event's reference; no member of metadata has that name, so it needs no counting."""
+
 
 class CachedObject:
     """An encoded object of one revision; shared by all readers, so never changed.
@@ -182,12 +185,15 @@ def stored_object(key: str, value: bytes, revision: int, fields: Fields | None) 
     other = value.find(b'"resourceVersion"', start)
     if other > 0:
         opened = value.rfind(b"{", start, other)
-        if opened < 0 or value.count(b"{", start, opened) >= value.count(b"}", start, opened):
+        is_behind = value.startswith(_INVOLVED, opened - len(_INVOLVED)) or (
+            value.count(b"{", start, opened) < value.count(b"}", start, opened)
+        )
+        if opened < 0 or not is_behind:
             return None
     namespace = head[2]
     if namespace is None and b'"namespace":"' in value:  # not where canonical objects have it
         return None
-    body = b'%b"resourceVersion":"%d",%b' % (value[:start], revision, value[start:])
+    body = b"".join((value[:start], b'"resourceVersion":"%d",' % revision, value[start:]))
     return StoredObject(key, revision, body, intern(namespace.decode()) if namespace else "", fields)
 
 

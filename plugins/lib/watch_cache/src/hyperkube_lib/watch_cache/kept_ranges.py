@@ -105,10 +105,12 @@ class KeptRanges:
         before = self._range_of(low[:-1]) if low.endswith("\0") else None
         for each in [each for each in self._ranges if each.low < high and each.high > low]:
             self._drop(each)
-        for obj in objects:
-            self._put(obj)
-        self.replaced = max(self.replaced, since)
         keys = [obj.key for obj in objects]
+        for key in self._objects.keys() & keys:  # that were kept as single ones
+            self._remove(key)
+        self._objects.update(zip(keys, objects, strict=True))
+        self._size += size - OBJECT_BYTES
+        self.replaced = max(self.replaced, since)
         if before is not None and before.high == low:
             before.high, before.is_read = high, True
             before.keys += keys

@@ -215,21 +215,16 @@ def _read_some(connection: sqlite3.Connection, places: Mapping[str, int], keys_o
     items: list[KeyValue] = []
     for key, row_id in places.items():
         row = by_id.get(row_id)
-        item = _whole_item(key, row) if row is not None else None
-        item = item or read_item(connection, key, row_id, keys_only=keys_only)
+        if row is not None:  # written out, as lists of thousands come this way
+            _, previous, row_key, created, version, lease, value, checksum = row
+            if row_key == key and type(value) is bytes:
+                head = f"{row_id} {previous} {created} {version} {lease} {key}"
+                if checksum is None or checksum == crc32(value, crc32(head.encode())):
+                    items.append(KeyValue(key, value, created, row_id >> PLACE_BITS, version, lease))
+                    continue
+        item = read_item(connection, key, row_id, keys_only=keys_only)
         items.append(item or damaged_item(key, row_id, _lost(key)))
     return items
-
-
-def _whole_item(key: str, columns: tuple[int, int, str, int, int, int, bytes, int | None]) -> KeyValue | None:
-    """Return a row as its key, None if it is not what was written."""
-    row_id, previous, row_key, created, version, lease, value, checksum = columns
-    head = f"{row_id} {previous} {created} {version} {lease} {row_key}"
-    if row_key != key or not isinstance(value, bytes):
-        return None
-    if checksum is not None and checksum != crc32(value, crc32(head.encode())):
-        return None
-    return KeyValue(key, value, created, row_id >> PLACE_BITS, version, lease)
 
 
 def _lost(key: str) -> str:
