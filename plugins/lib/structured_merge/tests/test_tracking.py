@@ -180,3 +180,44 @@ def test_what_was_read_of_fields_is_known_by_texts_that_take_their_size(place):
     (key,) = (key for key in known._entries if key == orjson.dumps(wire))
 
     assert libc.malloc_usable_size(id(key)) < 1200
+
+
+def with_other_values(value):
+    """Return an object with another text or number in each place where there is one; lists stay as they are."""
+    if isinstance(value, dict):
+        return {name: with_other_values(inner) for name, inner in value.items()}
+    if isinstance(value, str):
+        return value and f"{value}-other"
+    return value + 1 if isinstance(value, int) and not isinstance(value, bool) and value > 0 else value
+
+
+@given(THINGS)
+def test_what_a_new_object_owns_is_the_same_for_all_of_its_shape(thing):
+    scope = scope_at("")
+    other, new, plain = (copy_object(obj) for obj in (with_other_values(thing), thing, thing))
+    track_update(scope, None, other, "one", format_time(START))
+
+    track_update(scope, None, new, "two", format_time(START))
+
+    owned = managed_fields.updated(scope, scope.zero(), plain, {}, "two", format_time(START))
+    assert new["metadata"].get("managedFields", []) == (managed_fields.encode(owned) if owned else [])
+
+
+@pytest.mark.parametrize(
+    ("labels", "owned"),
+    [
+        pytest.param({"a": "1"}, {"f:labels": {".": {}, "f:a": {}}}, id="a-text"),
+        pytest.param({"a": "2"}, {"f:labels": {".": {}, "f:a": {}}}, id="another-text"),
+        pytest.param({"a": "1", "b": "1"}, {"f:labels": {".": {}, "f:a": {}, "f:b": {}}}, id="another-member"),
+        pytest.param({}, {"f:labels": {}}, id="an-empty-map"),
+    ],
+)
+def test_members_are_owned_whatever_came_before(labels, owned):
+    scope = scope_at("")
+    before = {"metadata": {"name": "t", "labels": {"a": "0"}}, "spec": {"replicas": 1}}
+    new = {"metadata": {"name": "t", "labels": labels}, "spec": {"replicas": 1}}
+    track_update(scope, None, before, "one", format_time(START))
+
+    track_update(scope, None, new, "one", format_time(START))
+
+    assert new["metadata"]["managedFields"][0]["fieldsV1"].get("f:metadata") == owned

@@ -141,13 +141,15 @@ def _is_sound(text: bytes) -> bool:
 def _entry_of_creation(scope: FieldScope, new: Object, manager: str, now: str) -> Object | None:
     """Return the entry of the one owner of a new object, None if it owns nothing.
 
-    Objects made from one template, names apart, share their fields.
+    Objects made from one template, names apart, share their fields; so do those without lists that have equal members.
 
     Raises:
         NoElement: a list whose items cannot be told apart.
     """
     meta = {name: value for name, value in new["metadata"].items() if name not in NEVER_OWNED}
-    text = orjson.dumps({**new, "metadata": meta})
+    owned = {**new, "metadata": meta}
+    shape = _shape(owned) if scope.info is not None else None
+    text = orjson.dumps(owned if shape is None else shape)
     key = (scope.info, scope.api_version, scope.subresource, scope.ignored_text or repr(scope.ignored), text)
     wire = _created.get(key)
     if wire is None:
@@ -159,6 +161,28 @@ def _entry_of_creation(scope: FieldScope, new: Object, manager: str, now: str) -
             _created.keep(key, entry["fieldsV1"])
         return entry
     return entry_of(scope.owner(manager, UPDATE), scope.api_version, now, wire)
+
+
+def _shape(obj: Object) -> Object | None:
+    """Return an object with the same text and number for all that are not empty; None for one with a list in it.
+
+    Who owns the fields of a new object depends on no more, as it is compared with one of which nothing is set. Events
+    are all different, but of a few shapes.
+    """
+    shape: Object = {}
+    for name, value in obj.items():
+        kind = value.__class__
+        if kind is str:
+            shape[name] = value and "x"
+        elif kind is dict:
+            if (inner := _shape(value)) is None:
+                return None
+            shape[name] = inner
+        elif kind is list:
+            return None
+        else:
+            shape[name] = value if kind is bool or not value else 1
+    return shape
 
 
 def _starting_point(stored: Any, requested: Any, *, is_subresource: bool) -> Managed:
