@@ -98,3 +98,29 @@ def test_a_path_that_was_forgotten_is_read_again():
 
     anew = paths.read(HttpRequest(method="GET", path="/api/v1/pods"))
     assert first is again is not anew == first
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/api/v1/namespaces/a",
+        "/api/v1/namespaces/a/status",
+        "/api/v1/namespaces/a/pods/b",
+        "/api/v1/namespaces/a/pods/b/status",
+        "/api/v1/watch/namespaces/a/pods/b",
+        "/api/v1/nodes/b/proxy/c",
+        "/apis/coordination.k8s.io/v1/namespaces/a/leases/b",
+    ],
+)
+def test_a_query_says_nothing_more_of_what_has_a_name(method, path):
+    query = {"timeout": ["10s"], "watch": ["1"], "fieldSelector": ["metadata.name=c"], "labelSelector": ["a=b"]}
+
+    assert parse(method, path, {}).name
+    assert words(parse(method, path, {})) == words(parse(method, path, query))
+
+
+def words(info):
+    names = ("verb", "prefix", "group", "version", "namespace", "in_namespace", "resource", "name", "subresource")
+    more = ("parts", "special", "is_resource", "path", "field_selector", "label_selector")
+    return [getattr(info, name) for name in names + more]

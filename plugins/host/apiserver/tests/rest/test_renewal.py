@@ -184,7 +184,14 @@ def test_a_member_that_comes_twice_is_warned_of(server, lease, short):
     assert short == [False]
 
 
-@pytest.mark.parametrize("query", ["fieldManager=other", "dryRun=All", "fieldValidation=Strict"])
+def test_a_kubelet_may_say_how_long_it_waits(server, lease, short):
+    assert put(server, renewed(lease), query="timeout=10s")[0] == 200
+    assert short == [True]
+
+
+@pytest.mark.parametrize(
+    "query", ["timeout=10s&fieldManager=other", "fieldManager=other", "dryRun=All", "fieldValidation=Strict"]
+)
 def test_a_request_with_parameters_goes_the_long_way(server, lease, short, query):
     assert put(server, renewed(lease), query=query)[0] == 200
     assert short == [False]

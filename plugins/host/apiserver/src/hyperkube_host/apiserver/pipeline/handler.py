@@ -237,7 +237,9 @@ class ApiHandler:
 
     def _read(self, request: HttpRequest, user: UserInfo, audit_id: str) -> ApiRequest:
         query = request.query() if request.query_string else {}
-        info = self._paths.read(request) if not query else parse(request.method, request.path, query)
+        info = self._paths.read(request)
+        if query and not info.name:  # of what has a name the query says nothing more
+            info = parse(request.method, request.path, query)
         return ApiRequest(
             method=request.method,
             path=request.path,

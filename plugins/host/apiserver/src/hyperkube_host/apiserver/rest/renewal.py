@@ -35,6 +35,8 @@ from hyperkube.machinery.objects import Object
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z")
 """A metav1.MicroTime as it is stored."""
 _LENGTH = 27
+_TIMEOUT = {"timeout"}
+"""The parameter that client-go adds for kubelets and for leaders, and that is looked at before."""
 
 
 def renew(services: Services, request: ApiRequest, target: Target) -> ObjectResult | None:
@@ -45,7 +47,9 @@ def renew(services: Services, request: ApiRequest, target: Target) -> ObjectResu
     """
     served, member = target.served, target.served.strategy.renewed
     storage = served.stored()
-    if request.query or request.content is not None or request.inside or request.audit_event is not None:
+    if request.content is not None or request.inside or request.audit_event is not None:
+        return None
+    if request.query and request.query.keys() != _TIMEOUT:
         return None
     if served.custom or served.converts or served.blanks or not storage.cache.loaded:
         return None
