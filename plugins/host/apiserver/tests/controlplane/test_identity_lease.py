@@ -58,6 +58,32 @@ def test_it_is_made_once_and_then_renewed(client, clock):
     assert first["spec"]["renewTime"] < second["spec"]["renewTime"]
 
 
+def test_it_is_not_read_before_it_is_renewed_but_after_somebody_else_has_written_it(client, clock, monkeypatch):
+    mine, read, get = lease_of(client, clock, "one"), [], client.get
+    mine.renew()
+    monkeypatch.setattr(client, "get", lambda *words: (read.append(words[1]), get(*words))[1])
+
+    mine.renew()
+    at_first = list(read)
+    client.patch(LEASES, mine.name, {"metadata": {"annotations": {"by": "another"}}}, NAMESPACE)
+    mine.renew()
+    mine.renew()
+
+    assert (at_first, read) == ([], [mine.name])
+    assert get(LEASES, mine.name, NAMESPACE)["metadata"]["annotations"] == {"by": "another"}
+
+
+def test_it_is_made_anew_when_it_was_deleted(client, clock):
+    mine = lease_of(client, clock, "one")
+    mine.renew()
+    mine.renew()
+
+    client.delete(LEASES, mine.name, NAMESPACE)
+    mine.renew()
+
+    assert client.get(LEASES, mine.name, NAMESPACE)["spec"]["renewTime"]
+
+
 def test_that_of_a_server_that_is_gone_is_deleted(client, clock):
     gone, mine = lease_of(client, clock, "gone"), lease_of(client, clock, "one")
     gone.renew()

@@ -3,7 +3,8 @@
 Each server renews its own, named after its host, and once an hour deletes those that ran out.
 
 Source: kubernetes ``pkg/controlplane/apiserver/server.go`` (the identity lease and its garbage collector),
-``pkg/controlplane/controller/apiserverleasegc``, apiserver ``pkg/server/config.go`` (the name).
+``pkg/controlplane/controller/apiserverleasegc``, apiserver ``pkg/server/config.go`` (the name), component-helpers
+``apimachinery/lease/controller.go`` (no reading before a renewal).
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ from __future__ import annotations
 import base64
 import hashlib
 import socket
+from contextlib import suppress
 from datetime import timedelta
 from random import Random
 
 from hyperkube.client.client import Client
 from hyperkube.kinds.resources import LEASES
 from hyperkube.machinery.clock import Clock
-from hyperkube.machinery.errors import NotFound
+from hyperkube.machinery.errors import Conflict, NotFound
 from hyperkube.machinery.objects import Object, copy_object, name_of
 from hyperkube.machinery.random import unique_id
 from hyperkube.machinery.times import format_micro_time, parse_micro_time
@@ -54,6 +56,7 @@ class IdentityLease:
         self.name = server_id(self._hostname)
         self._holder = f"{self.name}_{unique_id(Random())}"  # noqa: S311 -- tells runs apart, nothing more
         self._collected = float("-inf")
+        self._latest: Object | None = None
 
     def renew(self) -> None:
         """Write down that the server lives.
@@ -63,13 +66,23 @@ class IdentityLease:
         """
         now = format_micro_time(self._clock.now())
         spec = {"holderIdentity": self._holder, "leaseDurationSeconds": DURATION_SECONDS, "renewTime": now}
+        if self._latest is not None:  # hardly ever has somebody else written it since
+            latest, self._latest = self._latest, None
+            with suppress(Conflict, NotFound):
+                self._latest = self._updated(latest, spec)
+                return
         try:
-            lease = copy_object(self._client.get(LEASES, self.name, NAMESPACE))
+            self._latest = self._updated(self._client.get(LEASES, self.name, NAMESPACE), spec)
         except NotFound:
-            self._client.create(LEASES, self._new(spec), NAMESPACE)
-        else:
-            lease["spec"] = {**(lease.get("spec") or {}), **spec}
-            self._client.update(LEASES, lease)
+            self._latest = self._client.create(LEASES, self._new(spec), NAMESPACE)
+
+    def _updated(self, lease: Object, spec: Object) -> Object:
+        """Return the Lease as it was written with these members of its specification.
+
+        Raises:
+            ApiError: it was not; `Conflict` and `NotFound` where it is no longer as given.
+        """
+        return self._client.update(LEASES, {**copy_object(lease), "spec": {**(lease.get("spec") or {}), **spec}})
 
     def _new(self, spec: Object) -> Object:
         labels = {LABEL: LABEL_VALUE, "kubernetes.io/hostname": self._hostname}
