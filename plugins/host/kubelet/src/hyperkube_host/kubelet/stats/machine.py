@@ -39,17 +39,16 @@ def machine_use(proc: Path = _PROC) -> MachineUse:
     cpu, booted, total, available = 0, 0.0, 0, 0
     with suppress(OSError, ValueError, IndexError):
         for line in (proc / "stat").read_text().splitlines():
-            word, *numbers = line.split()
-            if word == "cpu":
-                times = [int(number) for number in numbers[:_OWN_TIMES]]
+            if line.startswith("cpu "):
+                times = [int(number) for number in line.split()[1 : 1 + _OWN_TIMES]]
                 busy = sum(times) - times[_IDLE] - times[_IOWAIT]
                 cpu = busy * _NANO // os.sysconf("SC_CLK_TCK")
-            elif word == "btime":
-                booted = float(numbers[0])
+            elif line.startswith("btime "):
+                booted = float(line.split()[1])
     with suppress(OSError, ValueError, KeyError):
-        lines = (line.split() for line in (proc / "meminfo").read_text().splitlines())
-        memory = {words[0].rstrip(":"): int(words[1]) * 1024 for words in lines}
-        total, available = memory["MemTotal"], memory["MemAvailable"]
+        rows = [line.split() for line in (proc / "meminfo").read_text().splitlines() if line.startswith("Mem")]
+        memory = {words[0]: int(words[1]) * 1024 for words in rows}
+        total, available = memory["MemTotal:"], memory["MemAvailable:"]
     return MachineUse(cpu, booted, total, available)
 
 
