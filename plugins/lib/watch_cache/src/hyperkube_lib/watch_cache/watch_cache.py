@@ -206,7 +206,7 @@ class StoreCache:
         if self._remote is not None and (revision is None or cache.revision < revision):
             self._remote.wait(revision)
             return
-        wanted = self.store.revision() if revision is None else revision
+        wanted = self.newest() if revision is None else revision  # that of a store in this process
         if wanted and cache.revision < wanted:
             self._readers.wait(wanted)
 
