@@ -282,7 +282,7 @@ class ReplicasController:
             return None
         selector, uid = self._selector_of(owner), uid_of(owner)
         return sum(
-            (controller_of(pod) or {}).get("uid") == uid and selector.matches(labels_of(pod))
+            bool((controller_of(pod) or {}).get("uid") == uid) and selector.matches(labels_of(pod))
             for pod in near
             if is_being_deleted(pod) and not is_terminal(pod)
         )
