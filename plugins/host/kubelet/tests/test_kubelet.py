@@ -368,7 +368,7 @@ def test_a_node_registers_once_its_own_cloud_has_said_what_it_is(tmp_path, monke
     client = KeepsNodes(SystemClock())
     options = {"cloud-provider": "gce", "node-status-update-frequency": "200ms", "node-ip": ""}
     with running(tmp_path, client=client, **options) as rig:
-        until(lambda: rig.client.objects(NODES))
+        until(lambda: any("status" in node for node in rig.client.objects(NODES)))
         node = rig.client.get(NODES, "n1")
 
     assert node["spec"] == {"providerID": "gce://p/z/n1"}

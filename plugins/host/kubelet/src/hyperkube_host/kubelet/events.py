@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
 
 from hyperkube_host.kubelet.intercepted_clients import with_pace
 from hyperkube_host.kubelet.options import KubeletOptions
@@ -15,13 +16,18 @@ from hyperkube.machinery.objects import Object, metadata
 
 COMPONENT = "kubelet"
 FLUSH_SECONDS = 2.0
+WRITERS = 4
+"""Events that are on their way at once: a node that starts many pods has more to tell than one after another takes."""
 
 
 class KubeletEventRecorder:
-    """Records events with the reference of the object they are about; does nothing without an API server."""
+    """Records events with the reference of the object they are about.
 
-    def __init__(self, recorder: EventRecorder | None, node_name: str) -> None:
-        self._recorder = recorder
+    Those about one object are written in their order, by one of the recorders; without any, nothing happens.
+    """
+
+    def __init__(self, recorders: Sequence[EventRecorder], node_name: str) -> None:
+        self._recorders = recorders
         self._node = {"kind": "Node", "apiVersion": "v1", "name": node_name, "uid": node_name}
 
     def pod_event(
@@ -35,10 +41,9 @@ class KubeletEventRecorder:
         annotations: Mapping[str, str] | None = None,
     ) -> None:
         """Record an event about a pod; `kind` is Normal or Warning."""
-        if self._recorder is None:
-            return
         about = {"kind": "Pod", "apiVersion": "v1", "metadata": metadata(pod)}
-        self._recorder.event(about, kind, reason, message, field_path=field_path, annotations=annotations)
+        for recorder in self._of(metadata(pod).get("uid", "")):
+            recorder.event(about, kind, reason, message, field_path=field_path, annotations=annotations)
 
     def container_event(self, pod: Object, container: Object, kind: str, reason: str, message: str) -> None:
         """Record an event about one container of a pod."""
@@ -51,13 +56,19 @@ class KubeletEventRecorder:
 
     def node_event(self, kind: str, reason: str, message: str) -> None:
         """Record an event about the node."""
-        if self._recorder is not None:
-            self._recorder.event(self._node, kind, reason, message)
+        for recorder in self._of(self._node["uid"]):
+            recorder.event(self._node, kind, reason, message)
 
     def flush(self) -> None:
         """Wait a moment until the events recorded so far are written."""
-        if self._recorder is not None:
-            self._recorder.flush(FLUSH_SECONDS)
+        until = time.monotonic() + FLUSH_SECONDS
+        for recorder in self._recorders:
+            recorder.flush(max(0.0, until - time.monotonic()))
+
+    def _of(self, uid: str) -> Sequence[EventRecorder]:
+        """Return the recorder of an object, if there are any."""
+        place = hash(uid) % len(self._recorders) if self._recorders else 0
+        return self._recorders[place : place + 1]
 
 
 def build_recorder(options: KubeletOptions, client: Client | None, clock: Clock) -> KubeletEventRecorder:
@@ -68,6 +79,6 @@ def build_recorder(options: KubeletOptions, client: Client | None, clock: Clock)
     """
     values, name = options.values, options.node.name
     if client is None:
-        return KubeletEventRecorder(None, name)
+        return KubeletEventRecorder((), name)
     paced = with_pace(client, values["event-qps"], values["event-burst"], clock)
-    return KubeletEventRecorder(EventRecorder(paced, clock, COMPONENT, name), name)
+    return KubeletEventRecorder([EventRecorder(paced, clock, COMPONENT, name) for _ in range(WRITERS)], name)
