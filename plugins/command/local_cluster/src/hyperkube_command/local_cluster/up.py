@@ -19,6 +19,7 @@ from hyperkube_command.local_cluster.left_pods import remember_runtime
 from hyperkube_command.local_cluster.loopback_slice import locked_slice
 from hyperkube_command.local_cluster.ports import free_port, refusal
 from hyperkube_command.local_cluster.privileged_ports import PORT_OFFSET, kubernetes_service_port, may_bind
+from hyperkube_lib.component_base.interpreter import share_interpreter
 from hyperkube_lib.component_base.process_memory import spare_arenas, wait_until_stopped
 from hyperkube_lib.component_base.service_manager import READY, STOPPING, notify
 from hyperkube_lib.local_cluster.layout import Layout, default_data_dir
@@ -262,6 +263,7 @@ def bring_up(cluster: ClusterOptions, *, processes: bool, merge: bool) -> None:
             client = start_processes(life, completed, lost)
         else:
             spare_arenas()
+            share_interpreter()
             with start_up():
                 from hyperkube_command.local_cluster.in_process import start as start_in_process
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 
 from hyperkube_host.kubelet.intercepted_clients import with_pace
@@ -11,9 +10,10 @@ from hyperkube_host.kubelet.types.pod_spec import ephemeral_containers_of, init_
 
 from hyperkube.client.client import Client
 from hyperkube.client.events import EventRecorder
-from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.clock import Clock, SystemClock
 from hyperkube.machinery.objects import Object, metadata
 
+_monotonic = SystemClock().monotonic  # recorders wait in real time, whatever the cluster's is
 COMPONENT = "kubelet"
 FLUSH_SECONDS = 2.0
 WRITERS = 4
@@ -61,9 +61,9 @@ class KubeletEventRecorder:
 
     def flush(self) -> None:
         """Wait a moment until the events recorded so far are written."""
-        until = time.monotonic() + FLUSH_SECONDS
+        until = _monotonic() + FLUSH_SECONDS
         for recorder in self._recorders:
-            recorder.flush(max(0.0, until - time.monotonic()))
+            recorder.flush(max(0.0, until - _monotonic()))
 
     def _of(self, uid: str) -> Sequence[EventRecorder]:
         """Return the recorder of an object, if there are any."""

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from hyperkube_lib.component_base.compatibility import with_compat
 from hyperkube_lib.component_base.feature_gates import check_gates
+from hyperkube_lib.component_base.interpreter import share_interpreter
 from hyperkube_lib.component_base.logs import set_up_logging
 from hyperkube_lib.component_base.process_memory import spare_arenas
 
@@ -26,6 +27,7 @@ def begin(server: str, flags: Iterable[Flag], values: FlagValues) -> FlagValues:
         UsageError: a flag's value cannot be.
     """
     spare_arenas()
+    share_interpreter()
     flags = tuple(flags)
     set_up_logging(server, values)
     check_gates(values["feature-gates"], flags)
