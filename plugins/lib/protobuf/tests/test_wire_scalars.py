@@ -3,8 +3,12 @@
 from random import Random
 
 import pytest
-from hyperkube_lib.protobuf.wire import WireError, varint
+from hyperkube_lib.protobuf import Protobuf
+from hyperkube_lib.protobuf.message_parts import LONGEST_REMEMBERED
+from hyperkube_lib.protobuf.wire import WireError, delimited, varint
 from hyperkube_lib.protobuf.wire_scalars import any_micro_time, read_micro_time
+
+from hyperkube.machinery.schema import compile_schema
 
 
 def read(reader, data):
@@ -38,3 +42,16 @@ def test_damaged_times_are_read_alike():
         piece = bytes(data[: random.randrange(len(data) + 1)]) if random.random() < 0.3 else bytes(data)
 
         assert read(read_micro_time, piece) == read(any_micro_time, piece), piece
+
+
+@pytest.mark.parametrize("many", [1, None], ids=["straight code", "loop"])
+def test_a_time_with_much_that_is_not_known_is_read(many):
+    pytest.importorskip("hyperkube_api.coordination.v1")
+    schema = compile_schema("hyperkube_api.coordination.v1:LeaseSpec")
+    sound = b"\x08" + varint(1_767_323_045) + b"\x10" + varint(6_999)
+    message = delimited(4, sound + delimited(9, bytes(LONGEST_REMEMBERED)))
+
+    codec = Protobuf(many)
+
+    for _ in range(3):
+        assert codec.read_message(message, schema)["renewTime"] == "2026-01-02T03:04:05.000006Z"

@@ -10,7 +10,7 @@ import base64
 import struct
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
+from functools import lru_cache, wraps
 from typing import Any
 
 import orjson
@@ -149,6 +149,13 @@ def _read_time(data: bytes) -> Any:
     return None if moment is None else scalars.time(times.format_time(moment), None)
 
 
+def any_micro_time(data: bytes) -> Any:
+    """Read a MicroTime of any year, in any form."""
+    moment = _moment(data)
+    return None if moment is None else scalars.micro_time(times.format_micro_time(moment), None)
+
+
+@wraps(any_micro_time, assigned=(), updated=())
 def read_micro_time(data: bytes) -> Any:
     """Read a MicroTime; a thousand leases are renewed within a second, which is read once."""
     if len(data) in _OF_NOW and data[0] == _SECONDS and data[6] == _NANOS and (second := _second(data[1:6])):
@@ -165,12 +172,6 @@ def _second(seconds: bytes) -> str:
         return ""
     number, end = read_varint(seconds, 0)
     return times.format_micro_time(_EPOCH + timedelta(seconds=number))[:_POINT] if end == len(seconds) else ""
-
-
-def any_micro_time(data: bytes) -> Any:
-    """Read a MicroTime of any year, in any form."""
-    moment = _moment(data)
-    return None if moment is None else scalars.micro_time(times.format_micro_time(moment), None)
 
 
 @lru_cache(maxsize=1024)
