@@ -75,21 +75,8 @@ class Authorization:
 
     def authorize(self, attributes: Attributes) -> Decision:
         """Return the deciding answer; ``no opinion`` means refused."""
-        if PRIVILEGED_GROUP in attributes.user.groups:
-            return _PRIVILEGED
         known = self.remembered(attributes)
-        if known is not None:
-            return known
-        # Read before asking: when roles change meanwhile, the decision is remembered under an epoch that is over.
-        epoch = self.epoch()
-        decision = (
-            self._elsewhere(partial(self._ask, attributes)) if self._may_wait(attributes) else self._ask(attributes)
-        )
-        if decision.cacheable and not attributes.user.extra and _is_short(attributes):
-            if len(self._decisions) >= _CACHE_MAX:
-                self._decisions.clear()
-            self._decisions[_key(attributes)] = (epoch, decision)
-        return decision
+        return self._decide(attributes, may_wait=self._may_wait(attributes)) if known is None else known
 
     def remembered(self, attributes: Attributes) -> Decision | None:
         """Return a decision that needs no authorizer, None when one has to be asked."""
@@ -104,7 +91,7 @@ class Authorization:
     def at_once(self, attributes: Attributes) -> Decision | None:
         """Return the deciding answer where no authorizer may wait, or one that is remembered; else None."""
         known = self.remembered(attributes)
-        return known if known is not None or self._may_wait(attributes) else self.authorize(attributes)
+        return known if known is not None or self._may_wait(attributes) else self._decide(attributes, may_wait=False)
 
     def epoch(self) -> int:
         """Return the number that changes whenever a remembered decision may not count any more."""
@@ -115,6 +102,17 @@ class Authorization:
 
     def _may_wait(self, attributes: Attributes) -> bool:
         return any(waits_for(attributes) for waits_for in self._waiting)
+
+    def _decide(self, attributes: Attributes, *, may_wait: bool) -> Decision:
+        """Ask the authorizers, and remember the answer where it may be."""
+        # Read before asking: when roles change meanwhile, the decision is remembered under an epoch that is over.
+        epoch = self.epoch()
+        decision = self._elsewhere(partial(self._ask, attributes)) if may_wait else self._ask(attributes)
+        if decision.cacheable and not attributes.user.extra and _is_short(attributes):
+            if len(self._decisions) >= _CACHE_MAX:
+                self._decisions.clear()
+            self._decisions[_key(attributes)] = (epoch, decision)
+        return decision
 
     def _ask(self, attributes: Attributes) -> Decision:
         reasons: list[str] = []
