@@ -5,10 +5,11 @@ from __future__ import annotations
 import http.client
 import socket
 import ssl
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 
-from hyperkube_host.apiserver.aggregation.kept_connections import Connected, KeptConnections, Place, place_of
+from hyperkube_host.apiserver.aggregation.kept_connections import Connected, KeptConnections, place_of
 from hyperkube_lib.serving.exchange import RelayUpgrade, Response
 from hyperkube_lib.serving.tls import client_context
 
@@ -39,13 +40,16 @@ def fetch(
         UsageError: a certificate file cannot be used.
     """
     sent = [*(headers or {}).items(), *relay.headers, ("Content-Length", str(len(body)))]
-    place = place_of(relay) if kept is not None and method == "GET" and not body else None
-    before = kept.take(place) if kept is not None and place is not None else None
+    before: Connected | None = None
+    after: Callable[[Connected], None] = Connected.close
+    if kept is not None and method == "GET" and not body:
+        place = place_of(relay)
+        before, after = kept.take(place), partial(kept.put, place)
     try:
         if before is not None:
             with suppress(ConnectionError, ssl.SSLError):
-                return _answer(relay, clock, before, method, sent, body, (kept, place))
-        return _answer(relay, clock, _connected(relay, clock), method, sent, body, (kept, place))
+                return _answer(relay, clock, before, method, sent, body, after)
+        return _answer(relay, clock, _connected(relay, clock), method, sent, body, after)
     except http.client.HTTPException as error:
         raise OSError(f"no HTTP answer from {relay.host}:{relay.port}: {error!r}") from error
 
@@ -57,9 +61,9 @@ def _answer(
     method: str,
     sent: Sequence[tuple[str, str]],
     body: bytes,
-    back: tuple[KeptConnections | None, Place | None],
+    after: Callable[[Connected], None],
 ) -> Response:
-    """Return the answer to a request, and put the connection back where it may be used again; else close it.
+    """Return the answer to a request, and hand the connection to `after` where it may be used again; else close it.
 
     Raises:
         OSError: there is none, or not in time.
@@ -84,11 +88,7 @@ def _answer(
         raise
     finally:
         expiry.cancel()
-        kept, place = back
-        if kept is not None and place is not None and reusable and not limit.expired:
-            kept.put(place, connected)
-        else:
-            connected.close()
+        (after if reusable and not limit.expired else Connected.close)(connected)
 
 
 def _connected(relay: RelayUpgrade, clock: Clock) -> Connected:
