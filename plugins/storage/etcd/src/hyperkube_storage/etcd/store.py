@@ -85,13 +85,7 @@ class EtcdStore:
 
     def get(self, key: str, *, revision: int = 0) -> KeyValue | None:
         """Return one key, now or at `revision`."""
-        from hyperkube_storage.etcd.etcdrpc import RangeRequest
-
-        request = RangeRequest(key=key.encode(), revision=revision)
-        try:
-            answer: rpc_pb2.RangeResponse = self._by_turns(Call(RANGE, request, repeats=True))
-        except CompactedAway as error:
-            raise Compacted(revision, revision + 1) from error  # as in `_range`
+        answer = self._range(self._by_turns, key=key.encode(), revision=revision)
         return key_value(answer.kvs[0]) if answer.kvs else None
 
     def range(self, start: str, end: str, *, limit: int = 0, revision: int = 0, keys_only: bool = False) -> RangeResult:
@@ -183,12 +177,12 @@ class EtcdStore:
             raise call.failure
         return call.answer
 
-    def _range(self, **options: Any) -> rpc_pb2.RangeResponse:
+    def _range(self, make: Callable[[Call], Any] | None = None, **options: Any) -> rpc_pb2.RangeResponse:
         from hyperkube_storage.etcd.etcdrpc import RangeRequest
 
         request = RangeRequest(**options)
         try:
-            answer: rpc_pb2.RangeResponse = self._endpoints.read(Call(RANGE, request, repeats=True))
+            answer: rpc_pb2.RangeResponse = (make or self._endpoints.read)(Call(RANGE, request, repeats=True))
         except CompactedAway as error:
             # etcd does not tell how far it is compacted; at least the revision asked for is.
             raise Compacted(request.revision, request.revision + 1) from error
