@@ -153,7 +153,7 @@ class Node(Plugin):
     def _followed(self) -> Informer:
         """Return the pods that have nodes, which are followed from the first question of a node on.
 
-        Of 50,000 pods that takes seconds: without nodes nobody needs it, and a server that starts is ready before.
+        To list 50,000 pods takes seconds, and a cluster without nodes does not need them: the server is ready before.
         """
         if self._pods is not None:
             return self._pods

@@ -65,7 +65,7 @@ def server(tmp_path_factory):
         "spec": {"holderIdentity": "one", "leaseDurationSeconds": 40, "renewTime": TIME},
     }
     send(server, request("POST", LEASES, lease))
-    server.handler.handle(request("GET", LEASES, None))  # somebody watches them
+    server.handler.handle(request("GET", LEASES, None))  # their watch cache is loaded
     yield server
     server.close()
 

@@ -215,23 +215,23 @@ class ReplicasController:
         # Asked before the pods are read: a pod that the watch brings in between is then counted, never forgotten.
         satisfied = self._expectations.satisfied(key)
         now = self._clock.now()
-        near = candidates(self._pods, owner)
-        pods = self._claimed(owner, near)
+        candidate_pods = candidates(self._pods, owner)
+        pods = self._claimed(owner, candidate_pods)
         failures: list[Failure] = []
         if satisfied and not is_being_deleted(owner):
             failures = self._manage(key, owner, pods, now)
-        self._write_status(owner, pods, failures, now, self._terminating(owner, near))
+        self._write_status(owner, pods, failures, now, self._terminating(owner, candidate_pods))
         if failures:
             raise failures[0]
         return workloads.available_in(pods, (owner.get("spec") or {}).get("minReadySeconds", 0), now)
 
-    def _claimed(self, owner: Object, near: list[Object]) -> list[Object]:
+    def _claimed(self, owner: Object, pods: list[Object]) -> list[Object]:
         """Return the owner's active pods, after adopting orphans and releasing those that it selects no more.
 
-        `near` are the pods of its namespace that it controls or nobody does, read once for a sync: they may be many.
+        `pods` are those that it controls and orphans, read once for a sync: they may be many.
         """
         manager = ControllerRefManager(self._client, owner, self._resource, self._kind, self._selector_of(owner))
-        return manager.claim(PODS, filter(is_active, near))
+        return manager.claim(PODS, filter(is_active, pods))
 
     def _manage(self, key: str, owner: Object, pods: list[Object], now: datetime) -> list[Failure]:
         wanted = (owner.get("spec") or {}).get("replicas", 1)
@@ -276,14 +276,14 @@ class ReplicasController:
         too_many = len(pods) > (owner.get("spec") or {}).get("replicas", 1)
         return f"unable to delete pods: {failures[0]}" if too_many else str(failures[0])
 
-    def _terminating(self, owner: Object, near: list[Object]) -> int | None:
+    def _terminating(self, owner: Object, pods: list[Object]) -> int | None:
         """Return how many of the owner's pods are being deleted and have not ended yet; None where it is not shown."""
         if not self._shows_terminating:
             return None
         selector, uid = self._selector_of(owner), uid_of(owner)
         return sum(
             bool((controller_of(pod) or {}).get("uid") == uid) and selector.matches(labels_of(pod))
-            for pod in near
+            for pod in pods
             if is_being_deleted(pod) and not is_terminal(pod)
         )
 

@@ -160,7 +160,7 @@ class Service:
     def tick(self) -> None:
         """Move the coarse time on and let connections look at their timeouts: all of them would take too long."""
         self.now = self.loop.asyncio.time()
-        if not self.connections:  # nobody waits
+        if not self.connections:  # no timeouts to look at
             self._sweeping = iter(())  # it holds the last ones
             return
         self.workers.relieve()

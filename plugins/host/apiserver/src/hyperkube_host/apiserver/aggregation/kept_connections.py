@@ -57,7 +57,7 @@ def _stamp(path: str) -> tuple[int, int] | None:
         return None
     try:
         status = Path(path).stat()
-    except OSError:  # whoever connects says what is wrong
+    except OSError:  # the next connection's error names the file
         return None
     return status.st_mtime_ns, status.st_ino
 

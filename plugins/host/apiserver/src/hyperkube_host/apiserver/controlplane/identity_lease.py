@@ -66,7 +66,7 @@ class IdentityLease:
         """
         now = format_micro_time(self._clock.now())
         spec = {"holderIdentity": self._holder, "leaseDurationSeconds": DURATION_SECONDS, "renewTime": now}
-        if self._latest is not None:  # hardly ever has somebody else written it since
+        if self._latest is not None:  # another client hardly ever updates it
             latest, self._latest = self._latest, None
             with suppress(Conflict, NotFound):
                 self._latest = self._updated(latest, spec)
