@@ -5,21 +5,11 @@ import pytest
 from hyperkube_storage.etcd import Access
 from hyperkube_storage.etcd.calls import Call, QueuedCalls
 from hyperkube_storage.etcd.endpoints import Endpoints
+from hyperkube_testing.beside import module_beside
 
 from hyperkube.storage.store import FutureRevision, StoreUnavailable
 
-
-class Refusal(grpc.RpcError):
-    def __init__(self, code, details):
-        super().__init__()
-        self._code, self._details = code, details
-
-    def code(self):
-        return self._code
-
-    def details(self):
-        return self._details
-
+Refusal = module_beside(__file__, "refusal").Refusal
 
 AWAY = Refusal(grpc.StatusCode.UNAVAILABLE, "socket closed")
 REFUSED = Refusal(grpc.StatusCode.OUT_OF_RANGE, "is a future revision")

@@ -10,6 +10,7 @@ from hyperkube_storage.etcd.answers import CompactedAway, translate
 from hyperkube_storage.etcd.compaction import KEY, Compaction
 from hyperkube_storage.etcd.endpoints import Endpoints
 from hyperkube_storage.etcd.store import trusts_progress
+from hyperkube_testing.beside import module_beside
 
 from hyperkube.machinery.clock import FakeClock, SystemClock
 from hyperkube.machinery.errors import UsageError
@@ -25,17 +26,7 @@ from hyperkube.storage.store import (
     StoreUnavailable,
 )
 
-
-class Refusal(grpc.RpcError):
-    def __init__(self, code, details):
-        super().__init__()
-        self._code, self._details = code, details
-
-    def code(self):
-        return self._code
-
-    def details(self):
-        return self._details
+Refusal = module_beside(__file__, "refusal").Refusal
 
 
 @pytest.mark.parametrize(
