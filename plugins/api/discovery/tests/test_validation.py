@@ -36,3 +36,16 @@ E = "endpoints[0]"
 )  # fmt: skip
 def test_a_slice_that_breaks_a_rule_is_refused(obj, rows):
     assert messages(validate_endpoint_slice(obj)) == rows
+
+
+def test_an_update_checks_the_endpoints_that_are_not_in_the_stored_slice():
+    stored = [{"addresses": [f"10.0.0.{number}"], "nodeName": "n"} for number in range(3)]
+    asked = []
+    new, moved = {"addresses": ["127.0.0.1"], "nodeName": "n"}, {"addresses": ["10.0.0.2"], "nodeName": "A_"}
+    old = {**a_slice(), "endpoints": [*stored, {"addresses": ["127.0.0.9"]}]}
+    obj = {**old, "endpoints": [*old["endpoints"][1:2], old["endpoints"][3], new, moved]}
+
+    errors = validate_endpoint_slice(obj, old, loopback=lambda _endpoint, address: asked.append(address) or False)
+
+    assert messages(errors) == ["endpoints[2].addresses[0] Invalid 127.0.0.1", "endpoints[3].nodeName Invalid A_"]
+    assert asked == ["127.0.0.1"]

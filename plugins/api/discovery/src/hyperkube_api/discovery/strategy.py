@@ -67,9 +67,9 @@ class EndpointSliceStrategy(Strategy):
         return validate_endpoint_slice(obj, loopback=loopback_rule(call))
 
     def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
-        """Check as on creation, and that the kind of addresses stayed."""
+        """Check what changed as on creation, and that the kind of addresses stayed."""
         kept = unchanged(ROOT.child("addressType"), obj.get("addressType"), old.get("addressType"))
-        return kept or validate_endpoint_slice(obj, loopback=loopback_rule(call, lambda: _known(old)))
+        return kept or validate_endpoint_slice(obj, old, loopback=loopback_rule(call, lambda: _known(old)))
 
 
 def _nodes_in_topology(endpoint_slice: Object) -> frozenset[str]:

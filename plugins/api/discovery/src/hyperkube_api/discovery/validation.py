@@ -30,8 +30,17 @@ PROTOCOLS = ("SCTP", "TCP", "UDP")
 MAX_ENDPOINTS, MAX_ADDRESSES, MAX_PORTS, MAX_HINTS, MAX_TOPOLOGY = 1000, 100, 20000, 8, 16
 
 
-def validate_endpoint_slice(obj: Object, *, loopback: LoopbackRule = never_loopback) -> list[FieldError]:
-    """Check an endpoint slice; `loopback`: which of the machine's own addresses are allowed."""
+def validate_endpoint_slice(
+    obj: Object, old: Object | None = None, *, loopback: LoopbackRule = never_loopback
+) -> list[FieldError]:
+    """Check an endpoint slice.
+
+    Args:
+        obj: the slice.
+        old: the slice before an update, of the same address type: an endpoint that it has was checked when it came, and
+            a controller writes a hundred of them again for one that changed.
+        loopback: which of the machine's own addresses are allowed.
+    """
     kind = obj.get("addressType") or ""
     at = ROOT.child("addressType")
     errors: list[FieldError] = []
@@ -39,19 +48,26 @@ def validate_endpoint_slice(obj: Object, *, loopback: LoopbackRule = never_loopb
         errors.append(required(at))
     elif kind not in ADDRESS_TYPES:
         errors.append(not_supported(at, kind, ADDRESS_TYPES))
-    errors += _endpoints(obj.get("endpoints") or [], kind, loopback=loopback)
+    errors += _endpoints(obj.get("endpoints") or [], (old or {}).get("endpoints") or [], kind, loopback=loopback)
     return errors + _ports(obj.get("ports") or [])
 
 
-def _endpoints(endpoints: list[Object], kind: str, *, loopback: LoopbackRule) -> list[FieldError]:
+def _endpoints(endpoints: list[Object], before: list[Object], kind: str, *, loopback: LoopbackRule) -> list[FieldError]:
     path = ROOT.child("endpoints")
     if len(endpoints) > MAX_ENDPOINTS:
         return [too_many(path, len(endpoints), MAX_ENDPOINTS)]
+    checked = {_first_address(endpoint): endpoint for endpoint in before}
     return [
         error
         for index, item in enumerate(endpoints)
+        if checked.get(_first_address(item)) != item
         for error in _endpoint(path.index(index), item, kind, loopback=loopback)
     ]
+
+
+def _first_address(endpoint: Object) -> str:
+    addresses = endpoint.get("addresses")
+    return addresses[0] if addresses else ""
 
 
 def _endpoint(path: Path, endpoint: Object, kind: str, *, loopback: LoopbackRule) -> list[FieldError]:

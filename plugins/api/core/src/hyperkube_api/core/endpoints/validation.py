@@ -5,7 +5,7 @@ Source: kubernetes pkg/apis/core/validation (ValidateEndpoints).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 from hyperkube_api.meta.loopback import LoopbackRule, never_loopback
@@ -17,6 +17,7 @@ from hyperkube.machinery.objects import Object
 
 PROTOCOLS = ("SCTP", "TCP", "UDP")
 _SUBSETS = ROOT.child("subsets")
+_MEMBERS = ("addresses", "notReadyAddresses")
 
 
 def validate_endpoints(
@@ -26,22 +27,35 @@ def validate_endpoints(
 
     Args:
         endpoints: the object.
-        old: the object before an update.
+        old: the object before an update: an address that it has was checked when it came, and a controller writes all
+            of a Service again for one that changed.
         loopback: which of the machine's own addresses are allowed.
     """
+    if old is not None and old.get("subsets") == endpoints.get("subsets"):
+        return []
+    checked = {address.get("ip"): address for address in _addresses(old or {})}
     errors: list[FieldError] = []
     for index, subset in enumerate(endpoints.get("subsets") or ()):
-        errors += _subset(_SUBSETS.index(index), subset, loopback=loopback)
-    return errors if old is None or old.get("subsets") != endpoints.get("subsets") else []
+        errors += _subset(_SUBSETS.index(index), subset, checked, loopback=loopback)
+    return errors
 
 
-def _subset(path: Path, subset: Object, *, loopback: LoopbackRule) -> list[FieldError]:
+def _addresses(endpoints: Object) -> Iterator[Object]:
+    for subset in endpoints.get("subsets") or ():
+        for member in _MEMBERS:
+            yield from subset.get(member) or ()
+
+
+def _subset(
+    path: Path, subset: Object, checked: Mapping[str | None, Object], *, loopback: LoopbackRule
+) -> list[FieldError]:
     errors: list[FieldError] = []
     if not subset.get("addresses") and not subset.get("notReadyAddresses"):
         errors.append(required(path, "must specify `addresses` or `notReadyAddresses`"))
-    for member in ("addresses", "notReadyAddresses"):
+    for member in _MEMBERS:
         for index, address in enumerate(subset.get(member) or ()):
-            errors += _address(path.child(member).index(index), address, loopback=loopback)
+            if checked.get(address.get("ip")) != address:
+                errors += _address(path.child(member).index(index), address, loopback=loopback)
     ports = subset.get("ports") or []
     for index, port in enumerate(ports):
         errors += _port(path.child("ports").index(index), port, named=len(ports) > 1)
