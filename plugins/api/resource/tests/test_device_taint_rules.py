@@ -6,8 +6,6 @@ from types import SimpleNamespace
 import pytest
 from hyperkube_api.resource.device_taint_rules import DeviceTaintRuleStrategy, validate_rule
 
-from hyperkube.kinds.device_taints import with_rules
-
 TAINT = {"key": "example.com/hot", "effect": "NoExecute"}
 CALL = SimpleNamespace(clock=SimpleNamespace(now=lambda: datetime(2026, 1, 1, tzinfo=UTC)))
 
@@ -56,12 +54,3 @@ def test_the_time_follows_the_effect(effect, added, found):
     DeviceTaintRuleStrategy().prepare_update(CALL, new, old)
 
     assert new["spec"]["taint"]["timeAdded"] == found
-
-
-def test_devices_have_the_taints_of_the_rules_that_select_them():
-    spec = {"driver": "d", "pool": {"name": "p"}, "devices": [{"name": "a", "taints": [{"key": "own"}]}, {"name": "b"}]}
-    rule = {"spec": {"deviceSelector": {"device": "a"}, "taint": TAINT}}
-
-    found = with_rules({"spec": spec}, [rule])["spec"]["devices"]
-
-    assert found == [{"name": "a", "taints": [{"key": "own"}, TAINT]}, {"name": "b"}]

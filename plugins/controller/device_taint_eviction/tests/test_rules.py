@@ -9,8 +9,8 @@ import pytest
 from device_world import GONE, STAYS, World, claim, pod, rslice, taint, tolerating
 from hyperkube_controller.device_taint_eviction import RULES_GATE, DeviceTaintEviction
 from hyperkube_controller.device_taint_eviction.rules import RuleCounts, seconds_left, with_condition
+from hyperkube_lib.scheduling.device_taints import selects
 
-from hyperkube.kinds.device_taints import selects
 from hyperkube.kinds.resources import DEVICE_TAINT_RULES, PODS
 from hyperkube.machinery.times import format_time, parse_time
 

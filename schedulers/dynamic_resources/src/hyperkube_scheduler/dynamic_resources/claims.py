@@ -10,13 +10,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from hyperkube_lib.scheduling.device_classes import SYNC_SECONDS, DeviceClasses
+from hyperkube_lib.scheduling.device_taints import with_rules
 from hyperkube_scheduler.dynamic_resources.extended import owner_index
 from hyperkube_scheduler.dynamic_resources.reasons import NoClaim
 from hyperkube_scheduler.dynamic_resources.slices import Slices
 from hyperkube_scheduler.dynamic_resources.usage import Usage
 
 from hyperkube.client.informer import Informer, InformerFactory
-from hyperkube.kinds.device_taints import with_rules
 from hyperkube.kinds.resources import DEVICE_TAINT_RULES, RESOURCE_CLAIMS, RESOURCE_SLICES
 from hyperkube.machinery.objects import Object, controller_of, is_being_deleted, key_of, name_of, namespace_of, uid_of
 

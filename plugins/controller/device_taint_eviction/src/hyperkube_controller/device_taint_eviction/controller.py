@@ -22,6 +22,7 @@ from hyperkube_controller.device_taint_eviction.rules import (
 from hyperkube_controller.device_taint_eviction.rules import (
     with_condition as with_rule_condition,
 )
+from hyperkube_lib.scheduling.device_taints import selects, taint_of
 
 from hyperkube.client.actions import Delete, perform
 from hyperkube.client.events import EventRecorder
@@ -29,7 +30,6 @@ from hyperkube.client.reconcile import ReconcileLoop
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds.conditions import with_condition
-from hyperkube.kinds.device_taints import selects, taint_of
 from hyperkube.kinds.pods import disruption_target, spec_of, status_of
 from hyperkube.kinds.resources import DEVICE_TAINT_RULES, PODS, RESOURCE_CLAIMS, RESOURCE_SLICES
 from hyperkube.kinds.taints import is_tolerated

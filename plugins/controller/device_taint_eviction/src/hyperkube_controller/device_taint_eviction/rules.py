@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from hyperkube.kinds.device_taints import selects, taint_of
+from hyperkube_lib.scheduling.device_taints import selects, taint_of
+
 from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object, metadata
 from hyperkube.machinery.times import format_time, parse_time
