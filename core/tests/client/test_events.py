@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from hyperkube.client.events import BURST, KEPT_SECONDS, MAX_ATTEMPTS, EventRecorder
+from hyperkube.client.events import BURST, KEPT_SECONDS, LATE_SECONDS, MAX_ATTEMPTS, EventRecorder
 from hyperkube.client.fake import FakeClient
 from hyperkube.kinds.resources import EVENTS
 from hyperkube.machinery.clock import FakeClock
@@ -151,16 +151,86 @@ def test_an_event_is_given_up_after_two_minutes(client, clock):
     assert [event["reason"] for event in client.objects(EVENTS)] == ["Kept"]
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_a_bug_costs_one_event(client, recorder):
+def test_a_bug_costs_one_event(client, recorder, caplog):
     client.fail_next("create", "events", ZeroDivisionError("a bug"))
-    recorder.event(POD, "Normal", "Lost", "x")
-    assert eventually(lambda: all(thread.name != "events-kubelet" for thread in threading.enumerate()))
 
+    recorder.event(POD, "Normal", "Lost", "x")
     recorder.event(POD, "Normal", "Kept", "x")
 
     assert recorder.flush()
     assert [event["reason"] for event in client.objects(EVENTS)] == ["Kept"]
+    assert "event 'Lost' of web" in caplog.text
+
+
+class Slow(FakeClient):
+    """Takes events in when `open` is set, counts those that wait, and knows which came and what threads brought them."""
+
+    def __init__(self, clock):
+        super().__init__(clock)
+        self.open = threading.Event()
+        self.waiting = threading.Semaphore(0)
+        self.threads = set()
+        self.came = []
+
+    def create(self, resource, obj, *given, **more):
+        self.threads.add(threading.current_thread())
+        self.came.append((obj["involvedObject"]["name"], obj["reason"]))
+        self.waiting.release()
+        assert self.open.wait(10)
+        return super().create(resource, obj, *given, **more)
+
+
+def about(name):
+    return {**POD, "metadata": {**POD["metadata"], "name": name, "uid": name}}
+
+
+def test_events_of_several_objects_do_not_wait_for_each_other(clock):
+    client = Slow(clock)
+    recorder = EventRecorder(client, clock, "kubelet", writers=3)
+    recorder.event(about("a"), "Normal", "First", "x")
+    assert client.waiting.acquire(timeout=10)
+
+    for name in "bcdea":
+        recorder.event(about(name), "Normal", "Later", "x")
+        clock.advance(2 * LATE_SECONDS)
+
+    assert all(client.waiting.acquire(timeout=10) for _ in range(2))
+    assert not client.waiting.acquire(timeout=0.05)
+    client.open.set()
+    assert recorder.flush()
+    assert len(client.threads) == 3
+    assert sorted(client.came) == [("a", "First"), *((name, "Later") for name in "abcde")]
+
+
+def test_events_of_one_object_are_written_in_order_though_others_overtake_them(clock):
+    client = Slow(clock)
+    recorder = EventRecorder(client, clock, "kubelet")
+    for number in range(3):
+        recorder.event(about("a"), "Normal", f"Reason{number}", "x")
+        clock.advance(2 * LATE_SECONDS)
+
+    recorder.event(about("b"), "Normal", "Other", "x")
+
+    assert all(client.waiting.acquire(timeout=10) for _ in range(2))
+    client.open.set()
+    assert recorder.flush()
+    assert client.came[:2] == [("a", "Reason0"), ("b", "Other")]
+    assert [reason for name, reason in client.came if name == "a"] == ["Reason0", "Reason1", "Reason2"]
+
+
+def test_events_that_a_slow_server_takes_one_after_another_find_more_writers_by_themselves(clock):
+    client = Slow(clock)
+    recorder = EventRecorder(client, clock, "kubelet")
+    for name in "abcde":
+        recorder.event(about(name), "Normal", "Told", "x")
+    assert client.waiting.acquire(timeout=10)
+
+    clock.advance(2 * LATE_SECONDS)
+    client.open.set()
+
+    assert recorder.flush()
+    assert len(client.objects(EVENTS)) == 5
+    assert len(client.threads) > 1
 
 
 def test_what_is_remembered_of_an_event_is_small(recorder):
@@ -176,7 +246,6 @@ def test_what_was_written_minutes_ago_is_forgotten_when_all_rests(client, record
     clock.advance(KEPT_SECONDS)
     recorder.event({**POD, "metadata": {**POD["metadata"], "name": "other"}}, "Normal", "New", "x")
     assert recorder.flush()
-    recorder._thread.join(10)
 
     recorder.forget()
 

@@ -1,9 +1,10 @@
 """Events: what a component did, for the people who run ``kubectl describe``.
 
-An `EventRecorder` never blocks its caller and never fails: events wait in a bounded queue and are written by a
-thread that ends when none has come for a while. The same event again counts up the one that is there; many similar ones
-are combined; a source that talks too much about one object is cut short. An event is tried again while the server is
-away or has no time. Source of the numbers: client-go ``tools/record/events_cache.go``, ``tools/record/event.go``.
+An `EventRecorder` never blocks its caller and never fails: events wait in a bounded queue and are written by a thread
+that ends when none has come for a while, or by several where they come to wait, those of one object in their order. The
+same event again counts up the one that is there; many similar ones are combined; a source that talks too much about one
+object is cut short. An event is tried again while the server is away or has no time. Source of the numbers: client-go
+``tools/record/events_cache.go``, ``tools/record/event.go``.
 """
 
 from __future__ import annotations
@@ -39,7 +40,9 @@ _UPDATED, _WRITTEN = Struct("<d"), Struct("<dQq")
 _REFERENCE = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion")
 MAX_ATTEMPTS, RETRY_SECONDS = 12, 10.0
 IDLE_SECONDS = 0.25
-"""How long the writing thread waits for the next event: a burst would start one for each of them."""
+"""How long a writing thread waits for the next event: a burst would start one for each of them."""
+WRITERS, LATE_SECONDS = 4, 0.05
+"""Threads that write at once at the most, and how long an event waits before another one starts."""
 
 
 def reference(obj: Object) -> Object:
@@ -51,16 +54,18 @@ def reference(obj: Object) -> Object:
 class EventRecorder:
     """Writes core/v1 Events in the name of one component; safe to use from many threads."""
 
-    def __init__(self, client: Client, clock: Clock, component: str, host: str = "") -> None:
+    def __init__(self, client: Client, clock: Clock, component: str, host: str = "", writers: int = WRITERS) -> None:
         self._client = client
         self._clock = clock
         self._component = component
         self._host = host
         self._logger = logging.getLogger("hyperkube.events")
-        self._condition = threading.Condition()
-        self._queue: deque[Object] = deque()
-        self._thread: threading.Thread | None = None
-        self._writing = False
+        self._writers = writers
+        self._lock = threading.RLock()
+        self._condition, self._flushed = threading.Condition(self._lock), threading.Condition(self._lock)
+        self._queue: deque[tuple[float, str, Object]] = deque()
+        self._busy: set[str] = set()  # objects of which an event is being written: each one's are written in order
+        self._threads = self._idle = 0
         self._nanoseconds = cycle(range(1000))  # two events of one microsecond have two names
         # By hashes, and each a single value: thousands would be megabytes for each recorder of a busy cluster.
         self._buckets: dict[int, float] = {}  # when each source and object will have all its tokens again
@@ -94,35 +99,27 @@ class EventRecorder:
         if field_path:
             about["fieldPath"] = field_path
         event = self._event(about, event_type, reason, message[:MESSAGE_LIMIT], annotations, at or self._clock.now())
-        with self._condition:
+        now = self._clock.monotonic()
+        with self._lock:
             if len(self._queue) >= QUEUE_LENGTH:
                 self._logger.debug("dropped event %r of %s", reason, about.get("name"))
                 return
-            if not self._takes_token(event, self._clock.monotonic()):
-                return
-            self._queue.append(event)
-            if not self._writing:
-                self._writing = True
-                self._condition.notify_all()
-            if self._thread is not None:
-                return
-            thread = threading.Thread(target=self._write_all, name=f"events-{self._component}", daemon=True)
-            self._thread = thread
-        thread.start()
+            if self._takes_token(event, now):
+                self._queue.append((now, str(about.get("uid") or about.get("name")), event))
+                self._summon(now)
 
     def flush(self, timeout: float = 5.0) -> bool:
         """Wait, in real time, until everything noted so far was written; tell whether it was."""
-        with self._condition:
-            return self._condition.wait_for(lambda: not self._writing, timeout)
+        with self._lock:
+            return self._flushed.wait_for(lambda: not (self._queue or self._busy), timeout)
 
     def forget(self) -> None:
         """Forget what was written minutes ago, and the buckets that are half full again."""
-        with self._condition:
+        with self._lock:
             now = self._clock.monotonic()
             half = now + BURST / 2 * REFILL_SECONDS
             self._buckets = {key: full for key, full in self._buckets.items() if full > half}
-            if self._thread is None:  # which needs no lock for these
-                self._similar, self._written = _since(now - KEPT_SECONDS, self._similar, self._written)
+            self._similar, self._written = _since(now - KEPT_SECONDS, self._similar, self._written)
 
     def _event(
         self, about: Object, kind: str, reason: str, message: str, annotations: Mapping[str, str] | None, now: datetime
@@ -149,17 +146,24 @@ class EventRecorder:
             "reportingInstance": self._host,
         }
 
-    def _write_all(self) -> None:
-        try:
-            while (event := self._next()) is not None:
-                self._deliver(event, self._combine(event, self._clock.monotonic()))
-        except BaseException:  # a bug: the next event gets another thread
-            with self._condition:
-                self._thread = None
-            raise
+    def _summon(self, now: float) -> None:
+        """Have a thread come for the first event, a further one only if that is late already; the lock is held."""
+        if self._idle:
+            self._condition.notify()
+        elif self._threads < (self._writers if now - self._queue[0][0] > LATE_SECONDS else 1):
+            self._threads += 1
+            threading.Thread(target=self._write_all, name=f"events-{self._component}", daemon=True).start()
 
-    def _deliver(self, event: Object, key: int) -> None:
+    def _write_all(self) -> None:
+        written = ""
+        while (taken := self._next(written)) is not None:
+            written, event = taken
+            self._deliver(event)
+
+    def _deliver(self, event: Object) -> None:
         """Write an event; where that fails, again at once, within ten seconds, and then every ten, as upstream does."""
+        with self._lock:
+            key = self._combine(event, self._clock.monotonic())
         for attempt in range(MAX_ATTEMPTS):
             if attempt > 1:
                 self._clock.sleep(RETRY_SECONDS * (random() if attempt == 2 else 1))  # noqa: S311
@@ -170,18 +174,35 @@ class EventRecorder:
                 self._logger.debug("could not write event %r: %s", event["reason"], error)
                 if isinstance(error, OSError) or error.retry_after_seconds:
                     continue
+            except Exception:  # it costs one event, not those that come after it
+                self._logger.exception("event %r of %s", event["reason"], event["involvedObject"].get("name"))
             break
 
-    def _next(self) -> Object | None:
-        """Return the next event, or None when the thread shall end."""
-        with self._condition:
-            if not self._queue:
-                self._writing = False
-                self._condition.notify_all()
-                if not self._condition.wait_for(lambda: self._queue, IDLE_SECONDS):
-                    self._thread = None
-                    return None
-            return self._queue.popleft()
+    def _next(self, written: str) -> tuple[str, Object] | None:
+        """Return the next event and its object after one of another object, or None when the thread shall end."""
+        with self._lock:
+            self._busy.discard(written)
+            if not self._queue and not self._busy:
+                self._flushed.notify_all()
+            if not (place := self._place()):
+                self._idle += 1
+                place = self._condition.wait_for(self._place, IDLE_SECONDS)
+                self._idle -= 1
+            if not place:
+                self._threads -= 1
+                return None
+            _, about, event = self._queue[place - 1]
+            del self._queue[place - 1]
+            self._busy.add(about)
+            if self._queue:
+                self._summon(self._clock.monotonic())
+            return about, event
+
+    def _place(self) -> int:
+        """Return the place, from 1, of the first event of an object that is not busy, or 0; the lock is held."""
+        if self._queue and self._queue[0][1] not in self._busy:
+            return 1
+        return next((place for place, each in enumerate(self._queue, 1) if each[1] not in self._busy), 0)
 
     def _write(self, event: Object, key: int) -> None:
         seen = self._written.get(key)
@@ -192,7 +213,7 @@ class EventRecorder:
             try:
                 return self._remember(key, self._client.patch(EVENTS, name, change, namespace_of(event)))
             except NotFound:  # expired meanwhile: tell it anew
-                del self._written[key]
+                self._written.pop(key, None)
         return self._remember(key, self._client.create(EVENTS, event, namespace_of(event)))
 
     def _takes_token(self, event: Object, now: float) -> bool:
@@ -224,10 +245,11 @@ class EventRecorder:
         return alike
 
     def _remember(self, key: int, written: Object) -> None:
-        self._written.pop(key, None)
         number = int(name_of(written).rpartition(".")[2], 16)
-        self._written[key] = _WRITTEN.pack(self._clock.monotonic(), number, written.get("count", 1))
-        _trim(self._written)
+        with self._lock:
+            self._written.pop(key, None)
+            self._written[key] = _WRITTEN.pack(self._clock.monotonic(), number, written.get("count", 1))
+            _trim(self._written)
 
 
 def _trim(cache: dict[int, Any]) -> None:

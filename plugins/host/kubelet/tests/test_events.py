@@ -1,63 +1,63 @@
-"""The kubelet's event recorder."""
+"""The kubelet's event recorder: what its events are about."""
 
-import threading
-
-from hyperkube_host.kubelet.events import WRITERS, KubeletEventRecorder
+import pytest
+from hyperkube_host.kubelet.events import COMPONENT, KubeletEventRecorder
 
 from hyperkube.client.events import EventRecorder
 from hyperkube.client.fake import FakeClient
 from hyperkube.kinds.resources import EVENTS
-from hyperkube.machinery.clock import SystemClock
+from hyperkube.machinery.clock import FakeClock
 
-SECONDS = 10.0
-
-
-class Slow(FakeClient):
-    """Takes in events when it is told to, and knows how many wait."""
-
-    def __init__(self):
-        super().__init__()
-        self.taken_in = threading.Event()
-        self.waiting = threading.Semaphore(0)
-
-    def create(self, resource, obj, *args, **more):
-        self.waiting.release()
-        assert self.taken_in.wait(SECONDS)
-        return super().create(resource, obj, *args, **more)
+POD = {
+    "metadata": {"name": "web", "namespace": "d", "uid": "u1"},
+    "spec": {
+        "containers": [{"name": "main"}],
+        "initContainers": [{"name": "first"}],
+        "ephemeralContainers": [{"name": "debug"}],
+    },
+}
 
 
+@pytest.fixture
+def client():
+    return FakeClient()
+
+
+@pytest.fixture
 def recorder(client):
-    return KubeletEventRecorder([EventRecorder(client, SystemClock(), "kubelet", "n") for _ in range(WRITERS)], "n")
+    return KubeletEventRecorder(EventRecorder(client, FakeClock(), COMPONENT, "n1"), "n1")
 
 
-def pod(uid):
-    return {"metadata": {"name": uid, "namespace": "default", "uid": uid}}
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        ("main", "spec.containers{main}"),
+        ("first", "spec.initContainers{first}"),
+        ("debug", "spec.ephemeralContainers{debug}"),
+    ],
+)
+def test_an_event_of_a_container_says_where_that_stands_in_the_pod(client, recorder, name, path):
+    recorder.container_event(POD, {"name": name}, "Normal", "Started", "Container started")
+    recorder.flush()
+
+    (event,) = client.objects(EVENTS)
+    assert event["involvedObject"] == {
+        "apiVersion": "v1", "kind": "Pod", "name": "web", "namespace": "d", "uid": "u1", "fieldPath": path,
+    }  # fmt: skip
 
 
-def test_events_about_one_pod_are_written_in_their_order():
-    client = FakeClient()
-    events = recorder(client)
+def test_an_event_of_the_node_is_about_its_name(client, recorder):
+    recorder.node_event("Normal", "Starting", "Starting kubelet.")
+    recorder.flush()
 
-    for number in range(9):
-        events.pod_event(pod("a"), "Normal", "Told", str(number))
+    (event,) = client.objects(EVENTS)
+    assert event["involvedObject"] == {"apiVersion": "v1", "kind": "Node", "name": "n1", "uid": "n1"}
+    assert event["source"] == {"component": "kubelet", "host": "n1"}
+
+
+def test_without_a_recorder_nothing_happens():
+    events = KubeletEventRecorder(None, "n1")
+
+    events.pod_event(POD, "Normal", "Told", "of it")
+    events.node_event("Normal", "Told", "of it")
     events.flush()
-
-    assert [event["message"] for event in client.objects(EVENTS)] == [str(number) for number in range(9)]
-
-
-def test_those_about_several_pods_do_not_wait_for_each_other():
-    client = Slow()
-    events = recorder(client)
-    uids = iter(map(str, range(1000)))
-    chosen = {}
-    while len(chosen) < WRITERS:
-        uid = next(uids)
-        chosen.setdefault(hash(uid) % WRITERS, uid)
-
-    for uid in chosen.values():
-        events.pod_event(pod(uid), "Normal", "Told", "of it")
-
-    assert all(client.waiting.acquire(timeout=SECONDS) for _ in range(WRITERS))
-    client.taken_in.set()
-    events.flush()
-    assert len(client.objects(EVENTS)) == WRITERS

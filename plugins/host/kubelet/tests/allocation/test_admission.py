@@ -22,7 +22,7 @@ class Node:
     def __init__(self, *entries, handlers=()):
         self.entries, self.synced = list(entries), []
         predicate = PodAdmission(lambda: NODE, lambda: [one.pod for one in self.entries if one.is_active])
-        recorder = KubeletEventRecorder((), "n")
+        recorder = KubeletEventRecorder(None, "n")
         self.admission = Admission(
             predicate, handlers, lambda: self.entries, AllocationState(None), recorder, self.synced.append
         )

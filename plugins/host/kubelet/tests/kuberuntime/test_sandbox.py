@@ -85,7 +85,7 @@ def manager(both, tmp_path):
         cgroup_parent=lambda pod: "",
         user_namespace=lambda pod: None,
     )
-    return SandboxManager(both, both, ("192.0.2.1",), KubeletEventRecorder((), "n"), settings, lambda pod: "")
+    return SandboxManager(both, both, ("192.0.2.1",), KubeletEventRecorder(None, "n"), settings, lambda pod: "")
 
 
 def pod(**spec):

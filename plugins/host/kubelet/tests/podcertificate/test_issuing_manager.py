@@ -39,7 +39,7 @@ class World:
         self.clock = self.client.clock
         self.client.seed(SERVICE_ACCOUNTS, {"metadata": {"name": "sa", "namespace": "ns", "uid": "sa-uid"}})
         self.pods, self.synced, self.events = {"u": POD}, [], []
-        recorder = KubeletEventRecorder((), "n1")
+        recorder = KubeletEventRecorder(None, "n1")
         recorder.pod_event = lambda _pod, *event: self.events.append(event)
         self.manager = IssuingManager(
             self.client, self.clock, recorder, lambda: {"metadata": {"uid": "n-uid"}}, self.pods.get,

@@ -21,7 +21,7 @@ class World:
         self.answer = answer
         self.changed = []
         monkeypatch.setattr(probes_module, "probe_exec", lambda *_args: ProbeOutcome(self.answer, "text"))
-        self.probes = ProbeManager(None, self.clock, KubeletEventRecorder((), "n"), self.changed.append)
+        self.probes = ProbeManager(None, self.clock, KubeletEventRecorder(None, "n"), self.changed.append)
         self.pod = {
             "metadata": {"name": "p", "namespace": "ns", "uid": "u"},
             "spec": {"containers": [{"name": "c", **container}]},
