@@ -296,3 +296,42 @@ def test_what_is_wrong_with_a_template_is_said_each_time(_time):
         schema.decode({"template": {"paused": "yes"}})
     with pytest.raises(DecodeError):
         schema.decode({"template": {"limits": {"cpu": 1 << 70, "memory": []}}})
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "decoded"),
+    [
+        pytest.param({"name": "a"}, {"name": ""}, {}, id="empty"),
+        pytest.param({"labels": {"a": "b"}}, {"labels": {}}, {}, id="an empty map"),
+        pytest.param({"labels": {}, "name": "a"}, {"labels": {"a": "b"}, "name": "b"}, "in order", id="order"),
+        pytest.param({"created": None}, {"created": None}, {}, id="null"),
+        pytest.param({"uses": ["a"]}, {"uses": ["b", None]}, {"uses": ["b", ""]}, id="a null item"),
+    ],
+)
+def test_what_came_before_in_the_same_shape_says_nothing_of_values(first, second, decoded):
+    schema = compile_schema(Meta)
+    schema.decode(dict(first))
+
+    found, unknown = schema.decode(dict(second))
+
+    assert list(found.items()) == (
+        [("name", "b"), ("labels", {"a": "b"})] if decoded == "in order" else [*decoded.items()]
+    )
+    assert unknown == []
+
+
+def test_members_that_are_always_written_are_each_objects_own():
+    first, second = ({"metadata": {}, "spec": {"containers": None}} for _ in range(2))
+
+    one, other = (compile_schema(Thing).decode(obj)[0] for obj in (first, second))
+
+    assert one == other
+    assert all(one[name] is not other[name] for name in one if isinstance(one[name], dict))
+
+
+def test_a_number_beyond_32_bits_is_refused_where_a_small_one_came_before():
+    schema = compile_schema(Port)
+    schema.decode({"port": 1})
+
+    with pytest.raises(DecodeError, match="int32"):
+        schema.decode({"port": 1 << 31})
