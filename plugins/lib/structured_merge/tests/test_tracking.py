@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import orjson
 import pytest
-from hyperkube_lib.structured_merge import field_sets, managed_fields, tracking
+from hyperkube_lib.structured_merge import field_sets, managed_fields, plain_entries, tracking
 from hyperkube_lib.structured_merge.items import NoElement, element_of
 from hyperkube_lib.structured_merge.managed_fields import FieldScope, Owned
 from hyperkube_lib.structured_merge.tracking import track_update
@@ -173,9 +173,9 @@ def test_what_was_read_of_fields_is_known_by_texts_that_take_their_size(place):
     libc.malloc_usable_size.restype, libc.malloc_usable_size.argtypes = ctypes.c_size_t, [ctypes.c_void_p]
     wire = {f"f:{'x' * 1000}{place}": {}}
     entry = {"apiVersion": "v1", "operation": "Update", "fieldsType": "FieldsV1", "fieldsV1": wire, "time": "t"}
-    tracking._is_plain({**entry, "manager": "m"}, "v1")
+    plain_entries.plain_fields({**entry, "manager": "m"}, "v1")
     managed_fields._fields(orjson.dumps(wire))
-    known = tracking._sound if place == "_sound" else managed_fields._read
+    known = plain_entries._sound if place == "_sound" else managed_fields._read
 
     (key,) = (key for key in known._entries if key == orjson.dumps(wire))
 

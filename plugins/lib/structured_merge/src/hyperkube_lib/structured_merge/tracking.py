@@ -1,13 +1,13 @@
 """Keeps ``metadata.managedFields`` at a write that is no apply, by what it touches where that is enough.
 
 Mostly a manager writes again the fields that it has: then the time of its entry is all that changes, which the entries
-tell as they are on the wire. Only where owners change are sets of fields read, made and written.
+tell as they are on the wire. Only where owners change as they have not of late are sets of fields read, made and
+written.
 Source: kubernetes apimachinery ``pkg/util/managedfields/internal/structuredmerge.go`` (Update).
 """
 
 from __future__ import annotations
 
-import re
 from operator import itemgetter
 from typing import Any
 
@@ -15,7 +15,6 @@ import orjson
 from hyperkube_lib.structured_merge import field_sets
 from hyperkube_lib.structured_merge.items import NoElement
 from hyperkube_lib.structured_merge.managed_fields import (
-    APPLY,
     MAX_UPDATE_MANAGERS,
     NEVER_OWNED,
     UPDATE,
@@ -32,20 +31,15 @@ from hyperkube_lib.structured_merge.managed_fields import (
     updated,
     without_managed,
 )
+from hyperkube_lib.structured_merge.plain_entries import plain_fields
+from hyperkube_lib.structured_merge.recurring_changes import known_entries, learn, learn_renewal, met_by
 from hyperkube_lib.structured_merge.typed import Comparison
 
 from hyperkube.machinery.objects import Object, metadata
 from hyperkube.machinery.recent import TEMPLATE_MAX, TEMPLATES, Recent
 from hyperkube.machinery.schema.lookup import TypeInfo
 
-_sound: Recent[bytes, bool] = Recent(4 * TEMPLATES)
 _created: Recent[tuple[TypeInfo | None, str, str, str, bytes], Object] = Recent(TEMPLATES)
-_SOUND = re.compile(rb'(?:[{},]|"(?:\.|[fkvi]:(?:[^"\\]|\\.)*+)":)*+', re.DOTALL)
-"""JSON of nothing but objects whose keys are elements of paths."""
-
-_MEMBERS, _MEMBERS_OF_SUBRESOURCE = 6, 7
-"""How many members an entry has."""
-
 _ENTRY_ORDER = itemgetter(0, 1, 2, 3)
 """Operation, time, manager, subresource; the version is one and the same."""
 
@@ -65,7 +59,7 @@ def track_update(scope: FieldScope, live: Object | None, new: Object, manager: s
         change = None
         if live is not None and stored and (is_subresource or requested is None or requested == stored):
             change = differences(scope, without_managed(live), new, scope.api_version)
-            if change is not None and (entries := renewed_entries(scope, stored, change, manager, now)):
+            if change is not None and (entries := _known_or_renewed(scope, stored, change, manager, now)):
                 new_meta["managedFields"] = entries
                 return
     except NoElement:
@@ -83,7 +77,22 @@ def track_update(scope: FieldScope, live: Object | None, new: Object, manager: s
         if stored:
             new_meta["managedFields"] = stored
         return
+    learn(scope, stored, change, manager, managed)
     set_managed(new, managed)
+
+
+def _known_or_renewed(
+    scope: FieldScope, stored: Any, change: Comparison, manager: str, now: str
+) -> list[Object] | None:
+    """Return the entries after a change of which the outcome is known, or is a time alone; else None."""
+    met = met_by(scope, stored, change, manager)
+    known = known_entries(scope, stored, met, now) if met is not None else None
+    if known is not None:
+        return known
+    entries = renewed_entries(scope, stored, change, manager, now)
+    if entries is not None and met is not None:
+        learn_renewal(scope, met)
+    return entries
 
 
 def renewed_entries(scope: FieldScope, stored: Any, change: Comparison, manager: str, now: str) -> list[Object] | None:
@@ -99,7 +108,7 @@ def renewed_entries(scope: FieldScope, stored: Any, change: Comparison, manager:
     ordered: dict[tuple[str, str, str], tuple[str, float, str, str, Object]] = {}
     for entry in stored:
         owner = (entry.get("manager"), entry.get("operation"), entry.get("subresource") or "")
-        if owner in ordered or not _is_plain(entry, version):
+        if owner in ordered or not plain_fields(entry, version):
             return None
         wire, time, kept = entry["fieldsV1"], entry["time"], entry
         if owner == own:
@@ -115,27 +124,6 @@ def renewed_entries(scope: FieldScope, stored: Any, change: Comparison, manager:
     if own not in ordered:
         return None
     return [item[-1] for item in sorted(ordered.values(), key=_ENTRY_ORDER)]
-
-
-def _is_plain(entry: Object, version: str) -> bool:
-    """Tell whether an entry is one that this server writes, of a version."""
-    if entry.get("apiVersion") != version or entry.get("operation") not in {UPDATE, APPLY}:
-        return False
-    if entry.get("fieldsType") != "FieldsV1" or not entry.get("manager") or not entry.get("time"):
-        return False
-    if len(entry) != (_MEMBERS_OF_SUBRESOURCE if entry.get("subresource") else _MEMBERS):
-        return False
-    wire = entry.get("fieldsV1")
-    if wire.__class__ is not dict or not wire or field_sets.MEMBER in wire:
-        return False
-    text = orjson.dumps(wire)
-    return _is_sound(text) if len(text) <= TEMPLATE_MAX else _SOUND.fullmatch(text) is not None
-
-
-def _is_sound(text: bytes) -> bool:
-    """Tell whether the JSON of a ``fieldsV1`` can be read: it has members of known kinds alone, which are objects."""
-    known = _sound.get(text)
-    return _sound.keep(text, _SOUND.fullmatch(text) is not None) if known is None else known
 
 
 def _entry_of_creation(scope: FieldScope, new: Object, manager: str, now: str) -> Object | None:
