@@ -7,6 +7,8 @@ Source of semantics and messages: kubernetes apimachinery ``pkg/util/strategicpa
 
 from __future__ import annotations
 
+from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 from hyperkube.machinery.errors import BadRequest, RequestEntityTooLarge
@@ -64,41 +66,38 @@ class _Work:
 
 def _merge_map(original: Object, patch: Object, info: TypeInfo | None, work: _Work) -> Object:
     """Merge two objects that are the callee's to change."""
-    if _is_plain(patch):
+    has_directives = "$" in "".join(patch)
+    if not has_directives and _MERGED.isdisjoint(map(type, patch.values())):
         return _set_members(original, patch)
-    if _MARKER in patch:
-        return _directive(patch)
-    _retain_keys(original, patch)
-    _merge_ordered_lists(original, patch, info, work)
+    if has_directives:
+        if _MARKER in patch:
+            return _directive(patch)
+        _retain_keys(original, patch)
+        _merge_ordered_lists(original, patch, info, work)
     for key, value in patch.items():
-        deletes = key.startswith(_DELETE_PREFIX)
-        name = key.removeprefix(_DELETE_PREFIX)
+        deletes = has_directives and key.startswith(_DELETE_PREFIX)
+        name = key.removeprefix(_DELETE_PREFIX) if deletes else key
+        kind = value.__class__
         if value is None:
             original.pop(name, None)
-        elif name not in original or type(original[name]) is not type(value):
+        elif original.get(name).__class__ is not kind:  # or there is none
             if not deletes:
                 original[name] = _plain(value)
-        elif isinstance(value, dict):
+        elif kind is dict:
             member, strategy, _ = _rules(info, name)
             original[name] = value if strategy == "replace" else _merge_map(original[name], value, member, work)
-        elif isinstance(value, list):
+        elif kind is list:
             original[name] = _merge_list_by_rule(original[name], value, info, name, work, deletes=deletes)
         else:
             original[name] = value
     return original
 
 
-def _is_plain(patch: Object) -> bool:
-    """Tell whether a patch has neither directives nor anything that is merged."""
-    return _MERGED.isdisjoint(map(type, patch.values())) and "$" not in "".join(patch)
-
-
 def _set_members(original: Object, patch: Object) -> Object:
-    for key, value in patch.items():
-        if value is None:
-            original.pop(key, None)
-        else:
-            original[key] = value
+    original.update(patch)
+    if None in patch.values():
+        for key in [key for key in patch if patch[key] is None]:
+            del original[key]
     return original
 
 
@@ -125,10 +124,13 @@ def _plain(value: Any) -> Any:
 def _rules(info: TypeInfo | None, name: str) -> tuple[TypeInfo | None, str, str]:
     """Return the type of a member, its strategy (without retainKeys) and its merge key."""
     member = info.field(name) if info is not None else None
-    if member is None:
-        return None, "", ""
+    return (member, *_rules_of(member)) if member is not None else (None, "", "")
+
+
+@lru_cache(maxsize=1024)
+def _rules_of(member: TypeInfo) -> tuple[str, str]:
     strategies = [strategy for strategy in member.patch_strategy.split(",") if strategy != "retainKeys"]
-    return member, strategies[0] if strategies else "", member.patch_merge_key
+    return strategies[0] if strategies else "", member.patch_merge_key
 
 
 def _retain_keys(original: Object, patch: Object) -> None:
@@ -174,7 +176,7 @@ def _merge_ordered_lists(original: Object, patch: Object, info: TypeInfo | None,
 
 def _check_order(changed: list[Any], order: list[Any], merge_key: str) -> None:
     """Insist that the items of the patch appear in its ``$setElementOrder`` list, in that order."""
-    if not order:
+    if not order or changed == order:
         return
     wanted = [item for item in changed if not (isinstance(item, dict) and _MARKER in item)]
     remaining = iter([_identity(item, merge_key) for item in order])
@@ -234,13 +236,12 @@ def _merged_in_place(
     """Return a list merged with a patch of items that it has already, in its order, as most are; None else."""
     try:
         places = {item[merge_key]: index for index, item in enumerate(original)}
-        wanted = [change[merge_key] for change in patch]
-    except (KeyError, TypeError):  # an item without its key, or one that is no text
+        order = [places[change[merge_key]] for change in patch]
+    except (KeyError, TypeError):  # an item without its key, one that is no text, or a new one
         return None
-    if len(places) != len(original) or not _TEXTS.issuperset(map(type, (*places, *wanted))):
+    if len(places) != len(original) or not _TEXTS.issuperset(map(type, places)):
         return None
-    order = [places.get(name, -1) for name in wanted]
-    if -1 in order or order != sorted(set(order)) or any(_MARKER in change for change in patch):
+    if order != sorted({*order}) or "$" in "".join(chain.from_iterable(patch)):
         return None
     merged = list(original)
     for place, change in zip(order, patch, strict=True):
@@ -250,7 +251,7 @@ def _merged_in_place(
 
 def _holds_objects(*lists: list[Any]) -> bool:
     """Tell whether the items are objects; all must be of one kind, and none a list."""
-    if {type(item) for items in lists for item in items} == {dict}:
+    if {*map(type, chain.from_iterable(lists))} == {dict}:
         return True
     kinds = {go_type(item) for items in lists for item in items}
     if "[]interface {}" in kinds:
