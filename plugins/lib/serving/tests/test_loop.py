@@ -51,6 +51,51 @@ def test_a_post_that_fails_does_not_stop_the_others(loop, caplog):
     assert done.wait(30)
 
 
+def test_what_is_left_is_called_with_the_next_post(loop):
+    seen, done = [], threading.Event()
+    loop.leave(seen.append, "left")
+    loop.wake()
+    loop.leave(seen.append, "left later")
+    loop.post(done.set)
+
+    assert done.wait(30)
+    assert seen == ["left", "left later"]
+
+
+def test_what_is_left_waits_until_the_loop_is_woken(loop):
+    made = threading.Event()
+    loop.give_way()
+    loop.leave(made.set)
+
+    assert not made.wait(0.05)
+    loop.wake()
+    assert made.wait(30)
+
+
+def test_who_gives_way_goes_on_behind_what_the_loop_had_to_do(loop):
+    seen = []
+    for number in range(100):
+        loop.post(seen.append, number)
+    loop.give_way(30)
+
+    assert seen == [*range(100)]
+
+
+def test_who_gives_way_waits_no_longer_than_told(loop):
+    gate, late = threading.Event(), threading.Event()
+    loop.post(gate.wait, 30)
+    loop.post(late.set)
+    loop.give_way(0.01)
+
+    assert not late.is_set()
+    gate.set()
+    assert late.wait(30)
+
+
+def test_to_give_way_to_a_loop_that_does_not_run_takes_no_time():
+    EdgeLoop().give_way(float("inf"))
+
+
 class Stream:
     """Counts its flushes; each takes a while."""
 

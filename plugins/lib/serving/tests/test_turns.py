@@ -182,6 +182,75 @@ def test_what_waits_behind_a_call_that_hangs_is_given_to_others(turns):
     gate.set()
 
 
+class Loop:
+    """Writes down what a loop is asked for."""
+
+    def __init__(self):
+        self.told = []
+
+    def wake(self):
+        self.told.append("wake")
+
+    def give_way(self):
+        self.told.append("give way")
+
+
+def test_the_loop_is_woken_once_for_all_that_ran(turns, monkeypatch):
+    monkeypatch.setattr("hyperkube_lib.serving.turns.SLICE_SECONDS", LONG)
+    loop, done = Loop(), Gathered(1)
+    turns.give_way_to(loop)
+    turns.give_way_to(loop)
+    gate = held(turns)
+    for name in "abc":
+        turns.submit(lambda name=name: loop.told.append(name))
+    gate.set()
+    turns.submit(lambda: done.add("after"))
+
+    assert done.complete.wait(LONG)
+    assert [told for told in loop.told if told != "wake"] == ["a", "b", "c"]
+    assert loop.told[:3] == ["a", "b", "c"]
+
+
+def test_turns_give_way_to_the_loop_when_they_have_run_for_a_while(turns, monkeypatch):
+    monkeypatch.setattr("hyperkube_lib.serving.turns.SLICE_SECONDS", 0.0)
+    loop, done = Loop(), Gathered(2)
+    turns.give_way_to(loop)
+    for name in "ab":
+        turns.submit(lambda name=name: (loop.told.append(name), done.add(name)))
+
+    assert done.complete.wait(LONG)
+    turns.close()
+    turns._thread.join(LONG)
+    assert [told for told in loop.told if told != "wake"] == ["a", "give way", "b", "give way"]
+
+
+def test_the_loop_is_woken_before_a_commit_is_put_off_for_those_who_wait_for_answers(turns, store, monkeypatch):
+    monkeypatch.setattr("hyperkube_lib.serving.turns.SLICE_SECONDS", LONG)
+    loop, done = Loop(), Gathered(4)
+    turns.give_way_to(loop)
+    gate = held(turns)
+    for number in range(3):
+        turns.submit(lambda number=number: (store.write(), loop.told.append("answer"), done.add(number)))
+    turns.submit(lambda: (store.write(), loop.told.append("answer"), store.write(), done.add("again")))
+    gate.set()
+
+    assert done.complete.wait(LONG)
+    assert store.sizes == [4, 1]
+    assert loop.told.count("answer") == 4
+    assert "wake" in loop.told[loop.told.index("answer") :]
+
+
+def test_a_call_that_hangs_does_not_keep_the_answers_of_those_before_it(turns):
+    loop = Loop()
+    turns.give_way_to(loop)
+    gate = held(turns)
+    loop.told.clear()
+    turns.relieve(lambda _call: True)
+
+    assert loop.told == ["wake"]
+    gate.set()
+
+
 def test_no_more_wait_than_the_limit_except_those_let_in_before(store):
     turns = Turns(store, limit=1, name="turns", logger=logging.getLogger("test"))
     gate = held(turns)

@@ -28,6 +28,9 @@ LONGEST_REST = 0.02
 SHORTEST_REST = 0.0005
 """Seconds of work below which a round needs no rest."""
 
+LONGEST_WAY = 0.05
+"""Seconds for which others give way to the loop at most."""
+
 _TICK = 1.0
 
 
@@ -99,6 +102,29 @@ class EdgeLoop:
         """Make a call on the loop soon, after those posted before; from any thread; ignored after `close`."""
         self._mail.append((call, args))
         self._wake()
+
+    def leave(self, call: Callable[..., object], *args: Any) -> None:
+        """Have a call made on the loop once it is woken, after those posted before; from any thread; see `wake`."""
+        self._mail.append((call, args))
+
+    def wake(self) -> None:
+        """Have the calls made that were left; from any thread, cheap when there are none."""
+        if self._mail:
+            self._wake()
+
+    def give_way(self, seconds: float = LONGEST_WAY) -> None:
+        """Return once the loop has done all that it has to do now, or after so many seconds; off the loop's thread.
+
+        uvloop takes the interpreter anew for each callback, and OpenSSL gives it away for each piece that it reads or
+        writes. So beside a thread that computes the loop waits for the switch interval several times a request. While
+        that thread waits here, it does not.
+        """
+        if self._loop is None:
+            return
+        done = threading.Lock()
+        done.acquire()
+        self.post(done.release)  # made when the sockets that were ready have been served
+        done.acquire(timeout=seconds)
 
     def ring(self, stream: Flushable) -> None:
         """Flush a stream in the next round; from any thread. The stream keeps itself from ringing twice."""

@@ -139,6 +139,8 @@ class Service:
         self._turns: Turns | None = None
         if isinstance(handler, TakesTurns):
             self._turns, self._takes_turns = handler.turns, handler.takes_turns
+            if self._turns is not None:
+                self._turns.give_way_to(loop)
         self._reads: AnswersWhenCurrent | None = None
         if isinstance(handler, PostponesReads):
             self._reads = handler.postponed_reads
@@ -289,7 +291,10 @@ class Service:
         except Exception as error:
             self.logger.exception("%s %s failed", request.method, request.path)
             answer = refusal(InternalError.because(described(error)))
-        self.loop.post(self._done, connection, incoming, answer)
+        if self._turns is not None and self._turns.is_here():
+            self.loop.leave(self._done, connection, incoming, answer)  # the turns wake the loop for several of them
+        else:
+            self.loop.post(self._done, connection, incoming, answer)
 
     def _go_on(self, further: Callable[[], None], request: HttpRequest) -> None:
         self.loop.post(partial(self._begin, begun=True), further, request)

@@ -3,7 +3,8 @@
 A write of a few hundred microseconds does not pay for a thread of its own: to hand it over, to wake the one who
 commits, and to be woken again is as dear as the work. So one thread takes all writes that wait, runs each up to the
 point where the store is to keep something, has all of that committed at once, and lets each go on from there. The code
-of a write stays as straight as on its own thread: each runs on a stack of its own (a greenlet).
+of a write stays as straight as on its own thread: each runs on a stack of its own (a greenlet). Every few turns the
+thread waits until the loop that carries the answers has done what it has to.
 
 A commit waits for the disk, mostly without the interpreter. Of several writes it is made on a second thread, while this
 one begins those that have come since; these are committed together when it has ended. Clients that were answered
@@ -24,12 +25,15 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from hyperkube_lib.serving.workers import WorkerPool
 
+from hyperkube.machinery.clock import SystemClock
 from hyperkube.storage.store import QueuesWrites
 
 if TYPE_CHECKING:
     from greenlet import greenlet
+    from hyperkube_lib.serving.loop import EdgeLoop
 
 Result = TypeVar("Result")
+_monotonic = SystemClock().monotonic  # of the machine, whatever the cluster's time
 _Item: TypeAlias = "Callable[[], None] | greenlet | list[greenlet] | None"
 """What arrives: a call to begin, a turn that comes back from elsewhere, turns that are committed, or the end."""
 
@@ -41,6 +45,10 @@ _ALONE = 2
 
 PATIENCE_SECONDS = 0.002
 """How long a commit is put off for the next of those who are expected."""
+
+SLICE_SECONDS = 0.001
+"""For so long turns follow each other before the loop has its own: it asks for the interpreter several times a request,
+and would wait for the switch interval each time."""
 
 _ELSEWHERE = 64
 """Threads for what may wait; a pool of them grows when all hang."""
@@ -76,6 +84,8 @@ class Turns:
         self._away = 0
         self._committing = False
         self._ending = False
+        self._loops: tuple[EdgeLoop, ...] = ()
+        self._until = 0.0
         self._together = 0
         """Who wrote, or waited to, when the last commit ended."""
 
@@ -90,6 +100,14 @@ class Turns:
         if self._thread is None:
             self._start()
         return True
+
+    def give_way_to(self, loop: EdgeLoop) -> None:
+        """Have a loop, with which calls leave their answers, woken behind the turns; all that run wait for it at times.
+
+        Called before the first call is submitted.
+        """
+        if loop not in self._loops:
+            self._loops += (loop,)
 
     def is_here(self) -> bool:
         """Tell whether the caller is on a turn."""
@@ -123,6 +141,7 @@ class Turns:
 
     def relieve(self, take: Callable[[Callable[[], None]], bool]) -> None:
         """Give calls that wait behind one that hangs to `take`. Called about once a second, from one thread."""
+        self._wake()  # a call that hangs keeps the answers of those before it no longer than this
         stuck, self._steps_before = self._steps == self._steps_before, self._steps
         if not stuck:
             return
@@ -156,7 +175,10 @@ class Turns:
         self._ident = threading.get_ident()
         self._store.queue_writes(self._pause)
         while not self._ending or self._away or self._committing:
-            self._round(self._arrived.get())
+            item = self._arrived.get()
+            self._until = _monotonic() + SLICE_SECONDS
+            self._round(item)
+            self._wake()
         self._store.queue_no_more()
         self._ident = 0
         self._commits.put(None)
@@ -182,6 +204,7 @@ class Turns:
                 return
             commit()
             self._together = len(paused)
+            self._until = _monotonic() + SLICE_SECONDS  # what waits for the disk does not compute
             self._resume(paused)
 
     def _gather(self) -> None:
@@ -189,6 +212,8 @@ class Turns:
 
         A commit takes long on a busy disk: two for half of them each would take twice as long.
         """
+        if len(self._paused) < self._together:
+            self._wake()  # those who are expected wait for their answers
         while len(self._paused) < self._together:
             try:
                 self._take(self._arrived.get(timeout=PATIENCE_SECONDS))
@@ -222,6 +247,7 @@ class Turns:
         turn = self._idle.pop() if self._idle else self._new_turn()
         self._steps += 1
         turn.switch(call)
+        self._give_way()
 
     def _new_turn(self) -> greenlet:
         from greenlet import greenlet
@@ -231,6 +257,19 @@ class Turns:
     def _go_on(self, turn: greenlet) -> None:
         self._steps += 1
         turn.switch()
+        self._give_way()
+
+    def _give_way(self) -> None:
+        """Let the loops have the interpreter alone, if the turns have had it for a while."""
+        if _monotonic() < self._until:
+            return
+        for loop in self._loops:
+            loop.give_way()
+        self._until = _monotonic() + SLICE_SECONDS
+
+    def _wake(self) -> None:
+        for loop in self._loops:
+            loop.wake()
 
     def _live(self, call: Callable[[], None] | None) -> None:
         """Make one call after the other on a stack of its own: a new stack for each would cost twice as much."""
