@@ -185,6 +185,31 @@ def test_watches_share_a_connection(start: Start, connect: Connect, toy: Toy, ne
     assert sources[3].closed.wait(5)
 
 
+def test_pieces_of_a_watch_keep_their_order_whether_they_fit_or_not(
+    start: Start, connect: Connect, toy: Toy, source: QueueSource
+) -> None:
+    toy.routes["/watch"] = lambda _: StreamResponse(source=source)
+    toy.long_running.add("/watch")
+    peer = connect(start(), opens_windows=False)
+    number = peer.ask("/watch")
+    peer.until(lambda: number in peer.heads)
+    pieces = [b"%d" % digit * size for digit, size in enumerate((10, 20_000, 10, 40_000, 10, 10_000))]
+
+    sent = b""
+    for piece in pieces:
+        source.put(piece)
+        sent += piece
+        window = min(len(sent), 65_535)
+        peer.until(lambda: len(peer.bodies.get(number, b"")) >= window)  # noqa: B023  called in this round
+
+    assert peer.bodies[number] == sent[:65_535]
+    peer.h2.increment_flow_control_window(100_000)
+    peer.h2.increment_flow_control_window(100_000, number)
+    peer.flush()
+    peer.until(lambda: len(peer.bodies[number]) >= len(sent))
+    assert peer.bodies[number] == sent
+
+
 def test_a_watch_that_the_client_cancels_is_let_go(
     start: Start, connect: Connect, toy: Toy, source: QueueSource
 ) -> None:

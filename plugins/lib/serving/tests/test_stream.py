@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import resource
 import threading
 
 import pytest
-from hyperkube_lib.serving.exchange import Response, StreamResponse
+from hyperkube_lib.serving.exchange import AllChunks, Response, StreamResponse
 from hyperkube_lib.serving.limits import EdgeLimits
 
 
@@ -26,6 +27,33 @@ def test_pieces_arrive_as_they_come(toy, edge, connect, source):
     assert (first, second) == (b"one\n", b"two\nthree\n")
     assert client.chunk() == b""
     assert source.closed.wait(30)
+
+
+@pytest.mark.parametrize(("kind", "drains"), [(list, 2), (AllChunks, 1)], ids=["perhaps more", "all"])
+def test_a_source_that_says_that_this_was_all_is_asked_once(toy, edge, connect, source, kind, drains):
+    asked = []
+    inner = source.drain
+
+    def drain():
+        chunks = inner()
+        asked.append(chunks)
+        return kind(chunks) if chunks else chunks
+
+    source.drain = drain
+    toy.routes["/watch"] = lambda _: StreamResponse(source=source)
+    client = connect(edge)
+    client.get("/watch")
+    client.head()
+    edge.loop.run(asyncio.sleep(0.01))
+    before = len(asked)
+    source.put(b"one\n")
+    client.chunk()
+    edge.loop.run(asyncio.sleep(0.01))
+    first = len(asked) - before
+    source.put(b"two\n")
+
+    assert client.chunk() == b"two\n"
+    assert first == drains
 
 
 def test_the_connection_can_be_used_again_after_a_stream(toy, edge, connect, source):

@@ -54,7 +54,7 @@ class AnswerStreams(RequestStreams):
         self._since = service.now
         self._out: list[bytes | memoryview] = []
         self._ready: deque[ServerStream] = deque()
-        self._unsent = 0
+        self._unsent = self._gathered = 0
         self._reading = self._pumping = self._leaving = False
 
     # what its heir does
@@ -88,6 +88,30 @@ class AnswerStreams(RequestStreams):
         if chance and random.random() < chance:  # noqa: S311  spreads load, no secret
             return True
         return not self._bounds.keeps_strangers and fields[0][1] == b"401"
+
+    def send_at_once(self, stream: ServerStream, piece: bytes) -> bool:
+        """Send a piece of a stream in which nothing waits; tell False where it has to wait for its turn.
+
+        It is so where others do, where the client is behind, and where it has not opened its windows as far.
+        """
+        h2, number, size = self.h2, stream.number, len(piece)
+        flow = h2.streams.get(number)
+        if (
+            flow is None
+            or size > _PIECE
+            or size > flow.outbound_flow_control_window
+            or size > h2.outbound_flow_control_window
+            or self._ready
+            or not self._writable
+        ):
+            return False
+        self._write_data(number, piece)
+        self._gathered += size
+        if self._gathered >= _PIECE:
+            self._flush()
+        self.count_sent(size, is_all=True)
+        self._pump_soon()
+        return True
 
     def send_soon(self, stream: ServerStream, added: int) -> None:
         """Send what waits in a stream, to which so many bytes were added, in its turn."""
@@ -188,6 +212,7 @@ class AnswerStreams(RequestStreams):
         if transport is not None and (data := b"".join(out)):
             transport.write(data)
         out.clear()
+        self._gathered = 0
 
     # ends
 

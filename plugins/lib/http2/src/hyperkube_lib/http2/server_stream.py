@@ -32,6 +32,9 @@ class Streams(Protocol):
     def send_head(self, stream: ServerStream, fields: Fields, *, end: bool) -> None:
         """Send the head of an answer."""
 
+    def send_at_once(self, stream: ServerStream, piece: bytes) -> bool:
+        """Send a piece of a stream in which nothing waits; tell False where it has to wait for its turn."""
+
     def send_soon(self, stream: ServerStream, added: int) -> None:
         """Send what waits in a stream, to which so many bytes were added, in its turn."""
 
@@ -201,9 +204,11 @@ class ServerStream:
 
     def send_chunks(self, chunks: Sequence[bytes]) -> None:
         """Send a piece of the body that grows."""
-        size = sum(map(len, chunks))
-        if size and not self.over and not self.head_only:
-            self._add(chunks, size)
+        if self.over or self.head_only:
+            return
+        piece = chunks[0] if len(chunks) == 1 else b"".join(chunks)
+        if piece and (self.waiting or not self._connection.send_at_once(self, piece)):
+            self._add((piece,), len(piece))
 
     def end_body(self, *, broken: bool) -> None:
         """End the body that grew: properly, or so that the client sees it broke off."""

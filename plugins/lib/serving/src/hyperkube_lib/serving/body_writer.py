@@ -6,7 +6,7 @@ import logging
 from collections.abc import Sequence
 from typing import Protocol
 
-from hyperkube_lib.serving.exchange import ChunkSource
+from hyperkube_lib.serving.exchange import AllChunks, ChunkSource
 from hyperkube_lib.serving.loop import EdgeLoop
 
 
@@ -64,7 +64,7 @@ class BodyWriter:
             self._loop.ring(self)
 
     def flush(self) -> None:
-        """Send what the source has now, and come back for more until it has nothing."""
+        """Send what the source has now, and come back for more unless that was all."""
         self._rung = False
         if self._ended:
             return
@@ -83,7 +83,8 @@ class BodyWriter:
             self._sink.end_body(broken=False)
         elif chunks:
             self._sink.send_chunks(chunks)
-            self.notify()
+            if not isinstance(chunks, AllChunks):
+                self.notify()
 
     def resume(self) -> None:
         """The client has caught up."""

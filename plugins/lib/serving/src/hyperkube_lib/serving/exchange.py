@@ -95,6 +95,12 @@ class Response:
     body: bytes = b""
 
 
+class AllChunks(list[bytes]):
+    """Chunks behind which a source has nothing: it notifies for whatever comes next, and need not be asked before."""
+
+    __slots__ = ()
+
+
 class ChunkSource(Protocol):
     """A body that grows. The edge calls all three from its own thread."""
 
@@ -102,7 +108,10 @@ class ChunkSource(Protocol):
         """Remember `notify`; call it (from any thread, cheaply) whenever `drain` has something new to say."""
 
     def drain(self) -> Sequence[bytes] | None:
-        """Return the chunks that are ready now (perhaps none) without blocking, or None at the end of the body."""
+        """Return the chunks that are ready now (perhaps none) without blocking, or None at the end of the body.
+
+        It is called again until it returns none, or all there are (`AllChunks`).
+        """
 
     def close(self) -> None:
         """The client went away or the body ended: let go of everything; idempotent."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
@@ -109,6 +109,11 @@ class Scope(NamedTuple):
     name: str = ""
     indexed: Index | None = None
 
+    @property
+    def shape(self) -> _Shape:
+        """Whether it has a namespace and a name, and which index."""
+        return bool(self.namespace), bool(self.name), self.indexed[0] if self.indexed is not None else None
+
     def covers(self, obj: CachedObject) -> bool:
         """Tell whether the object is in the watched namespace and has the watched name."""
         return (not self.namespace or obj.namespace == self.namespace) and (not self.name or obj.name == self.name)
@@ -116,6 +121,9 @@ class Scope(NamedTuple):
 
 _Key: TypeAlias = tuple[str, str, Index | None]
 """What a scope is equal to."""
+
+_Shape: TypeAlias = tuple[bool, bool, str | None]
+"""Whether a scope has a namespace and a name, and the name of its index."""
 
 
 class CacheWatch:
@@ -197,7 +205,7 @@ class CacheWatch:
         self._buffer.append(record)
         self._notify_reader()
 
-    def drain(self, most: int = 1000, *, size: int = sys.maxsize) -> list[CacheEvent]:
+    def drain(self, most: int = 1000, *, size: int = sys.maxsize, arms: bool = False) -> list[CacheEvent]:
         """Return up to `most` records in order; the reader is notified again only after an empty answer.
 
         So a reader drains until it gets nothing, then waits to be notified.
@@ -205,9 +213,13 @@ class CacheWatch:
         Args:
             most: records.
             size: bytes of their objects after which no other record is added.
+            arms: have the reader notified again behind an answer, too, if the watch `is_drained` then.
         """
         records = self._pop(most, size)
-        if not records:
+        if records:
+            if arms and self.is_drained:
+                self._armed = True  # before the reader looks whether the watch is still drained
+        else:
             self._armed = True
             # A record that came after the buffer was found empty, and before it was armed, notified no reader: look
             # again. One that comes after this look does.
@@ -215,12 +227,17 @@ class CacheWatch:
                 records = self._pop(most, size)
         return records
 
+    @property
+    def is_drained(self) -> bool:
+        """Tell whether nothing waits to be drained."""
+        return self._initial is None and not self._buffer
+
     def bookmark(self) -> CacheEvent | None:
         """Return a bookmark for what was drained so far, None while something waits to be drained."""
         # The position is read before the buffer is looked at: a change that is applied in between is in the buffer, and
         # then there is no bookmark. The other way round, a bookmark could be ahead of a change that was not drained.
         position = max(self._position(), self._after)
-        if self._initial is not None or self._buffer or self._ended:
+        if self._ended or not self.is_drained:
             return None
         return CacheEvent(BOOKMARK, position, None)
 
@@ -258,6 +275,9 @@ class CacheWatch:
             self._notify(self)
 
     def _pop(self, most: int, size: int) -> list[CacheEvent]:
+        buffer = self._buffer
+        if self._initial is None and len(buffer) == 1:  # as mostly; one that reads, so that it stays there
+            return [buffer.popleft()] if most > 0 else []
         records: list[CacheEvent] = []
         if self._initial is not None:
             for record in self._initial:
@@ -266,7 +286,6 @@ class CacheWatch:
                 if len(records) >= most or size <= 0:
                     return records
             self._initial = None
-        buffer = self._buffer
         while buffer and len(records) < most and size > 0:
             record = buffer.popleft()
             records.append(record)
@@ -275,12 +294,16 @@ class CacheWatch:
 
 
 class WatcherTable:
-    """All watches of a resource by scope: an event meets few that do not want it; used under the cache's lock."""
+    """All watches of a resource by scope: an event meets few that do not want it; used under the cache's lock.
+
+    `_shapes` counts what scopes are made of (a namespace, a name, an index), so that an event is looked for in those
+    that there are: mostly all objects and those of a node.
+    """
 
     def __init__(self, indexes: Mapping[str, Callable[[CachedObject], tuple[str, ...]]]) -> None:
         self._indexes = indexes
         self._by_scope: dict[_Key, dict[CacheWatch, None]] = {}
-        self._index_watches = 0
+        self._shapes: Counter[_Shape] = Counter()
 
     def __len__(self) -> int:
         return sum(len(watches) for watches in self._by_scope.values())
@@ -288,7 +311,7 @@ class WatcherTable:
     def add(self, watch: CacheWatch) -> None:
         """Add a watch."""
         self._by_scope.setdefault(watch.scope, {})[watch] = None
-        self._index_watches += watch.scope.indexed is not None
+        self._shapes[watch.scope.shape] += 1
 
     def remove(self, watch: CacheWatch) -> None:
         """Forget a watch; harmless when it is not there."""
@@ -296,7 +319,10 @@ class WatcherTable:
         if watch not in watches:
             return
         del watches[watch]
-        self._index_watches -= watch.scope.indexed is not None
+        shape = watch.scope.shape
+        self._shapes[shape] -= 1
+        if not self._shapes[shape]:
+            del self._shapes[shape]
         if not watches:
             del self._by_scope[watch.scope]
 
@@ -304,7 +330,7 @@ class WatcherTable:
         """Forget all watches and return them."""
         watches = [watch for scope in self._by_scope.values() for watch in scope]
         self._by_scope.clear()
-        self._index_watches = 0
+        self._shapes.clear()
         return watches
 
     def dispatch(self, event: CacheEvent) -> None:
@@ -320,15 +346,19 @@ class WatcherTable:
 
     def _scopes(self, obj: CachedObject, previous: CachedObject | None) -> Sequence[_Key]:
         """Return where those watch who may want a change of an object; plain tuples, which are made sooner."""
-        namespace, name = obj.namespace, obj.name
-        places = [("", ""), ("", name)]
-        if namespace:
-            places += [(namespace, ""), (namespace, name)]
-        scopes: list[_Key] = [(*place, None) for place in places]
-        if self._index_watches:
-            for index, values_of in self._indexes.items():
-                for value in dict.fromkeys((*values_of(obj), *(values_of(previous) if previous else ()))):
-                    scopes += [(*place, (index, value)) for place in places]
+        scopes: list[_Key] = []
+        for of_namespace, of_name, index in self._shapes:
+            namespace, name = obj.namespace if of_namespace else "", obj.name if of_name else ""
+            if of_namespace and not namespace:
+                continue
+            if index is None:
+                scopes.append((namespace, name, None))
+                continue
+            values_of = self._indexes[index]
+            values = values_of(obj)
+            if previous is not None and (before := values_of(previous)) != values:
+                values = tuple(dict.fromkeys((*values, *before)))
+            scopes += [(namespace, name, (index, value)) for value in values]
         return scopes
 
 

@@ -25,6 +25,7 @@ from hyperkube_host.apiserver.serializer.tables import (
     table_bytes,
 )
 from hyperkube_lib.protobuf import Protobuf, enveloped, watch_frame
+from hyperkube_lib.serving.exchange import AllChunks
 from hyperkube_lib.watch_cache.cached_object import CachedObject
 from hyperkube_lib.watch_cache.watchers import ADDED, DELETED, MODIFIED, CacheEvent
 
@@ -238,9 +239,13 @@ class WatchStream:
         watch, frames = self._watching.watch, self._frames
         if watch is None:
             return self._last()
-        events = watch.drain(size=_BYTES_AT_ONCE)
-        if events:
-            return self._written(events)
+        while events := watch.drain(size=_BYTES_AT_ONCE, arms=True):
+            written = self._written(events)
+            # Looked at behind the drain, which has armed the watch: what is due since then notifies, or is seen here.
+            if watch.is_drained and not (self._due or self._over or watch.ended):
+                return AllChunks(written)
+            if written:  # else none of them is for this client
+                return written
         if self._due and not self._over:
             self._due = False
             mark = watch.bookmark()
@@ -256,6 +261,8 @@ class WatchStream:
             if served.waits:  # asks once for all of them; each is then known
                 events = self._watching.selected(events)
                 served.parsed_all([event.object for event in events if event.object is not None])
+            if len(events) == 1:
+                return [self._frames.event(events[0])]
             return [b"".join([self._frames.event(event) for event in events])] if events else []
         except ApiError as error:
             self._over = True

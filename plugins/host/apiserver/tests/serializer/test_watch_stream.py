@@ -1,0 +1,79 @@
+"""A watch as a body that grows: what a drain gives, and whether it has to be drained again."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+from hyperkube_host.apiserver.serializer.watch_stream import BOOKMARK_SECONDS, JsonFrames, WatchStream
+from hyperkube_lib.serving.exchange import AllChunks
+from hyperkube_lib.watch_cache.cached_object import CachedObject
+from hyperkube_lib.watch_cache.watchers import ADDED, CacheEvent, CacheWatch, Scope, Transitions
+
+from hyperkube.machinery.clock import FakeClock
+
+
+class Rig:
+    def __init__(self, *, accepts=None):
+        self.clock, self.rings = FakeClock(), []
+        self.signal = SimpleNamespace(connect=lambda notify: None)
+        self.watch = CacheWatch(
+            Scope(), None, clock=self.clock, position=lambda: 9, forget=lambda _watch: None, notify=self.rings.append
+        )
+        kind = SimpleNamespace(kind="Pod", api_version="v1")
+        served = SimpleNamespace(
+            waits=accepts is not None, body=lambda obj: obj.body, parsed_all=lambda _objects: None, empty={}, kind=kind
+        )
+        opened = SimpleNamespace(
+            watch=self.watch, served=served, signal=self.signal, bookmarks=True, seconds=300.0, error=None,
+            selected=lambda events: [event for event in events if accepts(event.object)],
+        )  # fmt: skip
+        self.stream = WatchStream(opened, JsonFrames(served), self.clock)
+        self.stream.subscribe(lambda: None)
+
+    def offer(self, name, revision=5):
+        obj = CachedObject(f"/pods/d/{name}", revision, b'"%s"' % name.encode(), namespace="d")
+        self.watch.offer(Transitions(CacheEvent(ADDED, revision, obj)))
+
+
+@pytest.fixture
+def rig():
+    return Rig()
+
+
+def test_a_drain_that_empties_the_watch_need_not_be_repeated(rig):
+    rig.offer("a")
+    rig.offer("b")
+    chunks = rig.stream.drain()
+    rig.offer("c")
+
+    assert isinstance(chunks, AllChunks)
+    assert chunks == [b'{"type":"ADDED","object":"a"}\n{"type":"ADDED","object":"b"}\n']
+    assert len(rig.rings) == 2
+
+
+def test_a_bookmark_that_is_due_comes_behind_the_events(rig):
+    rig.offer("a")
+    rig.clock.advance(BOOKMARK_SECONDS)
+    first, second = rig.stream.drain(), rig.stream.drain()
+
+    assert first == [b'{"type":"ADDED","object":"a"}\n']
+    assert not isinstance(first, AllChunks)
+    assert b'"type":"BOOKMARK"' in second[0]
+
+
+def test_a_watch_that_has_ended_is_drained_to_its_end(rig):
+    rig.offer("a")
+    rig.watch.end()
+    first = rig.stream.drain()
+
+    assert not isinstance(first, AllChunks)
+    assert rig.stream.drain() is None
+
+
+def test_events_that_the_client_does_not_see_do_not_hold_up_those_that_it_does():
+    rig = Rig(accepts=lambda obj: obj.name == "seen")
+    rig.offer("hidden" * 20000)
+    rig.offer("seen")
+
+    assert rig.stream.drain() == [b'{"type":"ADDED","object":"seen"}\n']
