@@ -286,3 +286,54 @@ def test_a_store_that_commits_at_once_lets_no_turn_wait(caplog):
     assert done.outcomes == sorted(done.outcomes)
     turns.close()
     store.close()
+
+
+def test_threads_and_stacks_go_when_no_call_comes_and_come_back_with_the_next(store):
+    turns = Turns(store, limit=100, name="linger", logger=logging.getLogger("test"), linger=0.01)
+    first, second = Gathered(5), Gathered(5)
+    gate = held(turns)
+    for number in range(5):
+        turns.submit(lambda number=number: (store.write(), first.add(number)))
+    thread = turns._thread
+    gate.set()
+    assert first.complete.wait(LONG)
+    thread.join(LONG)
+
+    assert turns._thread is None
+    assert turns._idle == []
+    assert store._pause is None
+    for number in range(5):
+        turns.submit(lambda number=number: (store.write(), second.add(number)))
+    assert second.complete.wait(LONG)
+    turns.close()
+
+
+def test_a_thread_does_not_go_while_a_call_is_elsewhere(store):
+    turns = Turns(store, limit=100, name="linger", logger=logging.getLogger("test"), linger=0.001)
+    back, done = threading.Event(), Gathered(1)
+    turns.submit(lambda: done.add(turns.elsewhere(lambda: back.wait(LONG))))
+    threading.Event().wait(0.05)
+
+    assert turns._thread is not None
+    back.set()
+    assert done.complete.wait(LONG)
+    turns.close()
+
+
+def test_no_call_is_lost_where_threads_go_all_the_time(store):
+    turns = Turns(store, limit=10_000, name="linger", logger=logging.getLogger("test"), linger=0.0)
+    done = Gathered(2000)
+    for number in range(2000):
+        assert turns.submit(lambda number=number: (store.write(), done.add(number)))
+
+    assert done.complete.wait(LONG)
+    assert done.outcomes == [*range(2000)]
+    turns.close()
+
+
+def test_one_call_alone_has_no_thread_that_commits(turns, store):
+    done = Gathered(1)
+    turns.submit(lambda: (store.write(), done.add("written")))
+
+    assert done.complete.wait(LONG)
+    assert "turns-commit" not in {thread.name for thread in threading.enumerate()}

@@ -50,24 +50,31 @@ SLICE_SECONDS = 0.001
 """For so long turns follow each other before the loop has its own: it asks for the interpreter several times a request,
 and would wait for the switch interval each time."""
 
+LINGER_SECONDS = 30.0
+"""How long the thread waits for another call before it ends: longer than kubelets take to renew their leases."""
+
 _ELSEWHERE = 64
 """Threads for what may wait; a pool of them grows when all hang."""
 
 
 class Turns:
-    """Runs calls by turns on one thread, which is started with the first.
+    """Runs calls by turns on one thread, which comes with the first and goes when there are no more.
 
     Args:
         store: keeps what the turns write until it is taken (see `QueuesWrites`).
         limit: calls that may wait to be begun.
         name: of the threads.
+        linger: seconds after the last call at which the thread ends.
     """
 
-    def __init__(self, store: QueuesWrites, *, limit: int, name: str, logger: logging.Logger) -> None:
+    def __init__(
+        self, store: QueuesWrites, *, limit: int, name: str, logger: logging.Logger, linger: float = LINGER_SECONDS
+    ) -> None:
         self._store = store
         self._limit = limit
         self._name = name
         self._logger = logger
+        self._linger = linger
         self._arrived: SimpleQueue[_Item] = SimpleQueue()
         self._commits: SimpleQueue[tuple[Callable[[], None], list[greenlet]] | None] = SimpleQueue()
         self._workers = WorkerPool(_ELSEWHERE, queue=limit, name=f"{name}-elsewhere", logger=logger)
@@ -83,6 +90,7 @@ class Turns:
         self._paused: list[greenlet] = []
         self._away = 0
         self._committing = False
+        self._has_committer = False
         self._ending = False
         self._loops: tuple[EdgeLoop, ...] = ()
         self._until = 0.0
@@ -154,18 +162,19 @@ class Turns:
                 self._arrived.put(item)
 
     def close(self) -> None:
-        """Take no more calls; end the thread after those that were let in. Waits for none of them."""
+        """Take no more calls; end the threads after those that were let in. Waits for none of them."""
         with self._lock:
             self._closed = True
             if self._thread is not None:
                 self._arrived.put(None)
+            else:
+                self._workers.close()
 
     def _start(self) -> None:
         with self._lock:
             if self._thread is None and not self._closed:
                 self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
                 self._thread.start()
-                threading.Thread(target=self._commit, name=f"{self._name}-commit", daemon=True).start()
 
     def _run(self) -> None:
         from greenlet import getcurrent
@@ -175,15 +184,39 @@ class Turns:
         self._ident = threading.get_ident()
         self._store.queue_writes(self._pause)
         while not self._ending or self._away or self._committing:
-            item = self._arrived.get()
+            try:
+                item = self._arrived.get(timeout=self._linger)
+            except Empty:
+                if self._is_over():
+                    return
+                continue
             self._until = _monotonic() + SLICE_SECONDS
             self._round(item)
             self._wake()
+        self._leave_store()
+        self._workers.close()  # only now: who was let in may still go elsewhere
+
+    def _is_over(self) -> bool:
+        """Tell whether this thread ends, as nothing has come for long; the next call is then given to another."""
+        with self._lock:
+            # `submit` puts a call before it looks for a thread: either it is seen here, or the thread is missed there.
+            # Who closes has seen a thread, and puts its end.
+            if self._away or self._committing or self._closed or not self._arrived.empty():
+                return False
+            # Under the lock: the next thread must not be known to the store before this one is forgotten.
+            self._leave_store()
+            self._thread = None
+            return True
+
+    def _leave_store(self) -> None:
+        """End the one who commits and all stacks, and have the store forget this thread."""
         self._store.queue_no_more()
         self._ident = 0
-        self._commits.put(None)
-        self._workers.close()  # only now: who was let in may still go elsewhere
-        for turn in self._idle:
+        if self._has_committer:
+            self._has_committer = False
+            self._commits.put(None)
+        idle, self._idle = self._idle, []
+        for turn in idle:
             turn.switch(None)
 
     def _round(self, item: _Item) -> None:
@@ -200,7 +233,7 @@ class Turns:
             commit = self._store.take_queued()
             if len(paused) > _ALONE:
                 self._committing = True
-                self._commits.put((commit, paused))
+                self._hand_over(commit, paused)
                 return
             commit()
             self._together = len(paused)
@@ -219,6 +252,12 @@ class Turns:
                 self._take(self._arrived.get(timeout=PATIENCE_SECONDS))
             except Empty:
                 return
+
+    def _hand_over(self, commit: Callable[[], None], paused: list[greenlet]) -> None:
+        if not self._has_committer:
+            self._has_committer = True
+            threading.Thread(target=self._commit, name=f"{self._name}-commit", daemon=True).start()
+        self._commits.put((commit, paused))
 
     def _commit(self) -> None:
         """Commit what the turns have written, and let them go on."""
