@@ -11,6 +11,7 @@ from hyperkube_host.scheduler.config.configuration import Configuration
 from hyperkube_host.scheduler.framework.runtime import FAMILY, Framework, new_framework
 from hyperkube_host.scheduler.metrics.metrics import SchedulerMetrics
 from hyperkube_host.scheduler.metrics.point_times import PointTimes
+from hyperkube_host.scheduler.profile.linear_algebra import without_threads
 
 from hyperkube.client.client import Client
 from hyperkube.client.informer import InformerFactory
@@ -82,7 +83,7 @@ class Profiles:
             return loaded
         with self._lock:
             if self._loaded is None:
-                with one_look():
+                with one_look(), without_threads():
                     self._loaded = self._load(self.configuration)
             return self._loaded
 
