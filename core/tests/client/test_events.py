@@ -5,7 +5,15 @@ import threading
 
 import pytest
 
-from hyperkube.client.events import BURST, KEPT_SECONDS, LATE_SECONDS, MAX_ATTEMPTS, EventRecorder
+from hyperkube.client.events import (
+    BURST,
+    FEW,
+    KEPT_SECONDS,
+    LATE_SECONDS,
+    MAX_ATTEMPTS,
+    SIMILAR_SECONDS,
+    EventRecorder,
+)
 from hyperkube.client.fake import FakeClient
 from hyperkube.kinds.resources import EVENTS
 from hyperkube.machinery.clock import FakeClock
@@ -254,6 +262,20 @@ def test_what_was_written_minutes_ago_is_forgotten_when_all_rests(client, record
         recorder.event({**POD, "metadata": {**POD["metadata"], "name": "other"}}, "Normal", reason, "x")
         assert recorder.flush()
         assert client.objects(EVENTS)[-1 if reason == "Old" else 1]["count"] == count
+
+
+def test_of_many_events_only_those_of_the_last_minutes_are_remembered(client, recorder, clock):
+    for number in range(2 * FEW):
+        recorder.event({**POD, "metadata": {**POD["metadata"], "uid": f"u{number}"}}, "Normal", "Started", "x")
+    assert recorder.flush()
+    before = [len(table) for table in (recorder._similar, recorder._written, recorder._buckets)]
+    clock.advance(SIMILAR_SECONDS)
+
+    recorder.event({**POD, "metadata": {**POD["metadata"], "uid": "another"}}, "Normal", "Started", "x")
+
+    assert recorder.flush()
+    assert before == [2 * FEW] * 3
+    assert [len(table) for table in (recorder._similar, recorder._written, recorder._buckets)] == [FEW] * 3
 
 
 def test_a_source_that_talks_too_much_is_not_forgotten(client, recorder, clock):

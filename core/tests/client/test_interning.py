@@ -82,7 +82,31 @@ def test_what_is_not_seen_again_is_forgotten():
     first, second = interned(interner, {"x": {"number": 0}}, {"x": {"number": 99}})
 
     assert (first, second) == ({"x": {"number": 0}}, {"x": {"number": 99}})
-    assert len(interner._parts) + len(interner._old_parts) <= 8
+    assert len(interner._parts) <= 4
+
+
+def test_what_no_object_has_any_more_is_forgotten_and_what_one_has_is_shared_on():
+    interner = Interner()
+    kept = interned(interner, *({"x": {"template": "a template"}, "y": "a text"} for _ in range(2)))
+    for number in range(2000):
+        interned(interner, *({"x": {"pod": number}, "y": f"pod {number}"} for _ in range(2)))
+
+    (again,) = interned(interner, {"x": {"template": "a template"}, "y": "a text"})
+
+    assert again["x"] is kept[1]["x"]
+    assert again["y"] is kept[1]["y"]
+    assert len(interner._parts) <= 512
+    assert len(interner._texts) <= 512
+
+
+def test_what_many_objects_have_stays_within_the_limit():
+    interner = Interner(limit=1000)
+    kept = [interned(interner, *({"x": {"number": number}} for _ in range(2))) for number in range(3000)]
+
+    (last,) = interned(interner, {"x": {"number": 2999}})
+
+    assert len(interner._parts) <= 1000
+    assert last["x"] is kept[-1][1]["x"]
 
 
 def test_what_is_equal_is_shared_anew_after_all_was_forgotten():

@@ -28,14 +28,15 @@ from hyperkube.machinery.recent import forgets
 from hyperkube.machinery.times import format_time
 
 QUEUE_LENGTH = 1000
-CACHE_LENGTH = 4096
+CACHE_LENGTH, FEW = 4096, 256
+"""How much is remembered at the most; of more than a few nothing that is minutes old."""
 SIMILAR_LIMIT = 10
 SIMILAR_SECONDS = 600.0
 BURST = 25
 REFILL_SECONDS = 300.0
 MESSAGE_LIMIT = 1024
 KEPT_SECONDS = 300.0
-"""How long, when all rests, it is known what was written: who tries again waits five minutes at the most."""
+"""How long it is known what was written, when that is much or all rests: who tries again waits five minutes at most."""
 _UPDATED, _WRITTEN = Struct("<d"), Struct("<dQq")
 _REFERENCE = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion")
 MAX_ATTEMPTS, RETRY_SECONDS = 12, 10.0
@@ -119,7 +120,9 @@ class EventRecorder:
             now = self._clock.monotonic()
             half = now + BURST / 2 * REFILL_SECONDS
             self._buckets = {key: full for key, full in self._buckets.items() if full > half}
-            self._similar, self._written = _since(now - KEPT_SECONDS, self._similar, self._written)
+            for table in (self._similar, self._written):
+                _trim(table, now - KEPT_SECONDS, 0)
+            self._similar, self._written = {**self._similar}, {**self._written}
 
     def _event(
         self, about: Object, kind: str, reason: str, message: str, annotations: Mapping[str, str] | None, now: datetime
@@ -222,7 +225,7 @@ class EventRecorder:
         before = max(self._buckets.pop(key, now), now)
         is_taken = before - now <= (BURST - 1) * REFILL_SECONDS
         self._buckets[key] = before + REFILL_SECONDS if is_taken else before
-        _trim(self._buckets)
+        _trim(self._buckets, now)
         return is_taken
 
     def _combine(self, event: Object, now: float) -> int:
@@ -238,7 +241,7 @@ class EventRecorder:
         if message not in messages and len(messages) < SIMILAR_LIMIT:
             messages.append(message)
         self._similar[alike] = pack(f"<d{len(messages)}q", now, *messages)
-        _trim(self._similar)
+        _trim(self._similar, now - SIMILAR_SECONDS)
         if len(messages) < SIMILAR_LIMIT:
             return message
         event["message"] = f"(combined from similar events): {event['message']}"
@@ -247,15 +250,15 @@ class EventRecorder:
     def _remember(self, key: int, written: Object) -> None:
         number = int(name_of(written).rpartition(".")[2], 16)
         with self._lock:
+            now = self._clock.monotonic()
             self._written.pop(key, None)
-            self._written[key] = _WRITTEN.pack(self._clock.monotonic(), number, written.get("count", 1))
-            _trim(self._written)
+            self._written[key] = _WRITTEN.pack(now, number, written.get("count", 1))
+            _trim(self._written, now - KEPT_SECONDS)
 
 
-def _trim(cache: dict[int, Any]) -> None:
-    while len(cache) > CACHE_LENGTH:
-        del cache[next(iter(cache))]
-
-
-def _since(moment: float, *tables: dict[int, bytes]) -> list[dict[int, bytes]]:
-    return [{key: seen for key, seen in table.items() if _UPDATED.unpack_from(seen)[0] > moment} for table in tables]
+def _trim(cache: dict[int, Any], oldest: float, few: int = FEW) -> None:
+    while (length := len(cache)) > few:
+        key, seen = next(iter(cache.items()))
+        if length <= CACHE_LENGTH and (seen if type(seen) is float else _UPDATED.unpack_from(seen)[0]) > oldest:
+            return
+        del cache[key]

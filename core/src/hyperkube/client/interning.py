@@ -2,12 +2,15 @@
 
 Pods of one template are alike but for a few names and times, and so are the nodes of one pool. What is cached is
 read-only, so equal parts can be one and the same. A part that is seen for the second time is remembered and stands for
-all that are equal to it from then on; what is not seen again is forgotten.
+all that are equal to it from then on; what no object has any more, or is not seen again, is forgotten.
 """
 
 from __future__ import annotations
 
 from array import array
+from contextlib import suppress
+from itertools import islice
+from sys import getrefcount
 from typing import Any
 
 import orjson
@@ -15,9 +18,9 @@ import orjson
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.recent import forgets
 
-LIMIT = 4096
-"""How many parts, and how many strings, a generation remembers; two generations are kept."""
-_SLOTS = 4096
+LIMIT = 8192
+"""How many parts, and how many texts, are remembered while objects have them."""
+_SLOTS, _FEW = 4096, 256
 _NO_STRINGS = frozenset({"resourceVersion"})
 """Fields whose texts are never equal in two objects. A pod's name, uid and address stand in its endpoints, too."""
 
@@ -31,17 +34,13 @@ class Interner:
     def __init__(self, limit: int = LIMIT) -> None:
         self._limit = limit
         self.forget()
-        # What was seen once, by a piece of its hash: what is never seen again must not fill the generations.
+        # By a piece of its hash: what is never seen again must not fill the tables.
         self._seen: array[int] | None = None
         forgets(self)
 
     def forget(self) -> None:
         """Forget all parts and texts: what is equal from now on is shared anew."""
-        # Two generations: what is asked for moves to the young one, and when that is full, the old one is dropped.
-        self._parts: dict[int, Any] = {}
-        self._old_parts: dict[int, Any] = {}
-        self._texts: dict[str, str] = {}
-        self._old_texts: dict[str, str] = {}
+        self._parts, self._texts = _Table(self._limit), _Table(self._limit)
 
     def intern(self, obj: Object, before: Object | None = None) -> Object:
         """Make `obj`, which must be the caller's own, of parts that are shared from now on; return it.
@@ -50,10 +49,8 @@ class Interner:
             obj: is changed in place, but for its meaning.
             before: an earlier version of it: what has not changed since is taken from there.
         """
-        try:
+        with suppress(TypeError):  # deeper than can be written: it stays as it is
             self._intern_inside(obj, before)
-        except TypeError:  # deeper than can be written: it stays as it is
-            return obj
         return obj
 
     def _intern_inside(self, part: Any, before: Any) -> None:
@@ -62,9 +59,8 @@ class Interner:
             earlier = before if isinstance(before, dict) else {}
             for key, value in part.items():
                 kind = type(value)
-                if kind is str:
-                    if key not in _NO_STRINGS:
-                        part[key] = self._text(value)
+                if kind is str and key not in _NO_STRINGS:
+                    part[key] = self._text(value)
                 elif kind is dict or kind is list:
                     part[key] = self._part(value, earlier.get(key))
             return
@@ -84,43 +80,51 @@ class Interner:
             return before
         digest = hash(data)
         known = self._parts.get(digest)
-        if known is None:
-            known = self._old_parts.get(digest)
-            if known is not None:
-                self._remember(digest, known)
         if known is not None and known == part:
             return known
         self._intern_inside(part, before)
         if self._was_seen(digest):
-            self._remember(digest, part)
+            self._parts.remember(digest, part)
         return part
 
     def _was_seen(self, digest: int) -> bool:
         """Tell whether a part or text was seen already, and note that it was; a few are forgotten soon."""
-        seen = self._seen
-        if seen is None:
-            seen = self._seen = array("I", bytes(4 * _SLOTS))
+        seen = self._seen = self._seen or array("I", bytes(4 * _SLOTS))
         slot, rest = digest % _SLOTS, (digest // _SLOTS) & 0xFFFFFFFF
-        if seen[slot] == rest:
-            return True
-        seen[slot] = rest
-        return False
-
-    def _remember(self, digest: int, part: Any) -> None:
-        if len(self._parts) >= self._limit:
-            self._old_parts, self._parts = self._parts, {}
-        self._parts[digest] = part
+        before, seen[slot] = seen[slot], rest
+        return before == rest
 
     def _text(self, text: str) -> str:
-        known = self._texts.get(text)
-        if known is not None:
+        digest = hash(text)
+        known: str | None = self._texts.get(digest)
+        if known == text:
             return known
-        known = self._old_texts.get(text)
-        if known is None:
-            if not self._was_seen(hash(text)):
-                return text
-            known = text
-        if len(self._texts) >= self._limit:
-            self._old_texts, self._texts = self._texts, {}
-        self._texts[known] = known
-        return known
+        if self._was_seen(digest):
+            self._texts.remember(digest, text)
+        return text
+
+
+class _Table(dict[int, Any]):
+    """What stands for all that is equal to it, by its hash. Of pods that come and go, most is gone with them."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit, self._room = limit, min(limit, _FEW)
+
+    def remember(self, digest: int, value: Any) -> None:
+        """Remember a value; where there is no room, forget what nothing else refers to, and the older half of many."""
+        if len(self) >= self._room:
+            unused = [key for count, key in _references(self.copy()) if count <= _ALONE]
+            if 2 * (len(self) - len(unused)) > self._limit:
+                unused += islice(self.copy(), self._limit // 2)
+            for each in unused:
+                self.pop(each, None)
+            self._room = min(self._limit, max(_FEW, 2 * len(self)))
+        self[digest] = value
+
+
+def _references(copy: dict[int, Any]) -> list[tuple[int, int]]:
+    return [(getrefcount(value), key) for key, value in copy.items()]
+
+
+(_ALONE,) = (count for table in ({0: []},) for count, _ in _references(table.copy()))
+"""How many references there are to what only a table and its copy have."""

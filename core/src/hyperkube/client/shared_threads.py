@@ -50,10 +50,9 @@ class SharedThreads:
         self._order = itertools.count()
         self._idle = 0
         self._alarms: list[float] = []
-        self._looking = False
+        self._looking = self._closed = False
         self._threads: list[threading.Thread] = []
         self._numbers = itertools.count()
-        self._closed = False
 
     def task(self, step: Step) -> SharedTask:
         """Return a task that does `step` after each `SharedTask.wake`."""
@@ -155,9 +154,7 @@ class SharedTask:
         self._threads = threads
         self._step = step
         self._lock = threading.Lock()
-        self._queued = False
-        self._woken = False
-        self._left = False
+        self._queued = self._woken = self._left = False
         self._at_work: int | None = None
         # Who stops the task waits for it; made for that, as a kilobyte counts where there are thousands of tasks.
         self._rested: threading.Event | None = None
