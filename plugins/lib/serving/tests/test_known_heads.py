@@ -115,6 +115,17 @@ def test_nothing_is_learnt_behind_a_first_line_that_ends_otherwise():
     assert heads.find(b"GET / HTTP/1.1\r\nAccept: a/b\r\n\r\n") is None
 
 
+def test_a_first_line_that_comes_once_takes_no_place():
+    heads = heads_that_know(b"GET /a HTTP/1.1" + HEAD)
+
+    for number in range(100):
+        assert heads.find(f"GET /a/{number} HTTP/1.1".encode() + HEAD)
+    first, second = (heads.find(b"GET /a/7 HTTP/1.1" + HEAD) for _ in range(2))
+
+    assert first.target is second.target
+    assert len(heads._lines) == 1
+
+
 def test_no_more_is_remembered_than_fits():
     heads = KnownHeads()
     for number in range(10_000):

@@ -22,6 +22,12 @@ class Policy:
         return Decision("allow") if wanted in self.allowed else NO_OPINION
 
 
+class Quick(Policy):
+    """Knows everything by itself."""
+
+    may_block = False
+
+
 def host(policy):
     return Authorization([policy.authorize], [lambda: policy.epoch])
 
@@ -45,12 +51,28 @@ def test_a_decision_is_remembered_until_the_epoch_changes():
     policy = Policy(("get", "pods"))
     authorization = host(policy)
 
-    authorization.authorize(READ)
-    authorization.authorize(READ)
+    for _ in range(4):
+        authorization.authorize(READ)
+    asked = policy.asked
     policy.allowed, policy.epoch = set(), 1
 
     assert not authorization.authorize(READ).allowed
-    assert policy.asked == 2
+    assert (asked, policy.asked) == (1, 2)
+
+
+def test_decisions_on_objects_that_are_read_once_are_not_kept_nor_those_of_an_epoch_that_is_over():
+    policy = Quick(("list", "pods"), ("get", "pods"))
+    authorization = host(policy)
+    authorization.authorize(Attributes(ALICE, "list", "", "v1", "pods", "", "ns"))
+    for number in range(100):
+        authorization.authorize(Attributes(ALICE, "get", "", "v1", "pods", "", "ns", f"p{number}"))
+    before = len(authorization._decisions)
+    policy.epoch = 1
+    for _ in range(2):
+        authorization.authorize(READ)
+
+    assert before == 1
+    assert len(authorization._decisions) == 1
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/metrics"])

@@ -6,6 +6,7 @@ to read: and of a write the length of its body, which may differ. Whatever is no
 in pieces, one with a GET, an upgrade, a fragment, a repeated field, bytes outside of the URL's alphabet) is left to the
 parser.
 
+A first line is remembered when it comes a second time: what a client reads of many objects, each once, takes no place.
 Used on the loop's thread alone, one for all connections of a server; bounded in number and in size.
 """
 
@@ -15,6 +16,8 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 from urllib.parse import unquote
+
+from hyperkube_lib.serving.seen_before import SeenBefore
 
 from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.recent import forgets
@@ -83,6 +86,7 @@ class KnownHeads:
     def __init__(self) -> None:
         self._lines: dict[bytes, Target] = {}
         self._heads: dict[bytes, Head] = {}
+        self._seen_before = SeenBefore()
         forgets(self)
 
     def forget(self) -> None:
@@ -141,9 +145,10 @@ class KnownHeads:
             return None
         raw, query = match[2].decode(), (match[3] or b"").decode()
         target = Target(match[1].decode(), unquote(raw) if "%" in raw else raw, raw, query)
-        if len(self._lines) >= _MOST_LINES:
-            self._lines.clear()
-        self._lines[line] = target
+        if self._seen_before(line):
+            if len(self._lines) >= _MOST_LINES:
+                self._lines.clear()
+            self._lines[line] = target
         return target
 
 

@@ -11,6 +11,7 @@ from functools import partial
 
 from hyperkube_host.apiserver.plugins import may_block
 from hyperkube_host.apiserver.serializer.negotiation import with_details
+from hyperkube_lib.serving.seen_before import SeenBefore
 
 from hyperkube.hookspecs.authz import NO_OPINION, Attributes, Decision, Rules, WaitsAtTimes
 from hyperkube.machinery.errors import ApiError, Forbidden
@@ -53,6 +54,8 @@ class Authorization:
         self._epochs = tuple(epochs)
         self._rule_listers = tuple(rule_listers)
         self._decisions: dict[Key, tuple[int, Decision]] = {}
+        self._latest = 0
+        self._seen_before = SeenBefore()
         forgets(self)
 
     def replace(
@@ -109,10 +112,19 @@ class Authorization:
         epoch = self.epoch()
         decision = self._elsewhere(partial(self._ask, attributes)) if may_wait else self._ask(attributes)
         if decision.cacheable and not attributes.user.extra and _is_short(attributes):
-            if len(self._decisions) >= _CACHE_MAX:
-                self._decisions.clear()
-            self._decisions[_key(attributes)] = (epoch, decision)
+            self._remember(attributes, epoch, decision, at_once=may_wait or not attributes.name)
         return decision
+
+    def _remember(self, attributes: Attributes, epoch: int, decision: Decision, *, at_once: bool) -> None:
+        """Remember a decision, `at_once` or the second time: most names are asked for once."""
+        if epoch > self._latest:  # no earlier decision counts any more; one that is late is told by its own epoch
+            self._latest, self._decisions = epoch, {}
+        key = _key(attributes)
+        if not (at_once or self._seen_before(key)):
+            return
+        if len(self._decisions) >= _CACHE_MAX:
+            self._decisions.clear()
+        self._decisions[key] = (epoch, decision)
 
     def _ask(self, attributes: Attributes) -> Decision:
         reasons: list[str] = []

@@ -40,6 +40,7 @@ from hyperkube_host.apiserver.serializer.negotiation import (
 )
 from hyperkube_host.apiserver.serializer.path_errors import PathNotFound
 from hyperkube_lib.serving.exchange import HttpRequest, Response, WaitForStore
+from hyperkube_lib.serving.seen_before import SeenBefore
 from hyperkube_lib.watch_cache.resource_cache import ResourceCache
 
 from hyperkube.machinery.clock import Clock
@@ -155,6 +156,7 @@ class HotReads:
         self._flows = flows
         self._random = Random()  # noqa: S311 -- tells requests apart, nothing more
         self._places: dict[str, _Place] = {}
+        self._seen_before = SeenBefore()
         forgets(self)
 
     def forget(self) -> None:
@@ -260,7 +262,7 @@ class HotReads:
         return answer if isinstance(answer, Response) else None
 
     def _find(self, path: str) -> _Place | None:
-        """Find what a path addresses and remember it; None for what is not read hot."""
+        """Find what a path addresses, and remember it if it comes again; None for what is not read hot."""
         registry = self._services.registry
         # The generation is read before the look-up: if the registry changes in between, the place is found again.
         generation, info = registry.generation, parse("GET", path, {})
@@ -275,12 +277,12 @@ class HotReads:
             return None
         if served.spec.read is not None:
             return None
-        if len(self._places) >= _PLACES_MAX:
-            self._places.clear()
         cache, key = (served.storage.cache if info.name else None), key_of(info, 200)
         where = cache.key(target.namespace, target.name) if cache is not None else ""
         place = _Place(info, target, generation, key, cache, where, self._metrics.series(key))
-        if len(path) <= _LONGEST_PATH:
+        if len(path) <= _LONGEST_PATH and (not info.name or self._seen_before(path)):
+            if len(self._places) >= _PLACES_MAX:
+                self._places.clear()
             self._places[path] = place
         return place
 

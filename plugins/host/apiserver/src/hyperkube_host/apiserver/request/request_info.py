@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote_plus
 
 from hyperkube_lib.serving.exchange import HttpRequest
+from hyperkube_lib.serving.seen_before import SeenBefore
 
 from hyperkube.hookspecs.authz import Attributes
 from hyperkube.machinery.dataclass import dataclass
@@ -148,6 +149,7 @@ class KnownPaths:
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, str], RequestInfo] = {}
+        self._seen_before = SeenBefore()
         forgets(self)
 
     def forget(self) -> None:
@@ -171,7 +173,7 @@ class KnownPaths:
         info = known.get((method, path))
         if info is None:
             info = parse(method, path, {})
-            if len(path) <= _LONGEST_PATH:
+            if len(path) <= _LONGEST_PATH and self._seen_before((method, path)):
                 if len(known) >= _MOST_PATHS:
                     known.clear()
                 known[method, path] = info
