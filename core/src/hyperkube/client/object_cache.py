@@ -106,6 +106,11 @@ class ObjectCache:
         with self._lock:
             return [self.held[key] for key in self._indexes[name].entries.get(value, ())]
 
+    def index_keys(self, name: str, value: str) -> Texts:
+        """Return the keys, ``NAMESPACE/NAME``, of the objects that an index has under `value`."""
+        with self._lock:
+            return [*self._indexes[name].entries.get(value, ())]
+
     def index_values(self, name: str) -> Texts:
         """Return the values under which an index has an object."""
         with self._lock:
@@ -190,27 +195,19 @@ class CachedObjects:
         self._cache.add_index(name, function)
 
     def by_index(self, name: str, value: str) -> Objects:
-        """Return the objects for which the index function yields `value`.
-
-        Raises:
-            KeyError: no such index was added.
-        """
+        """Return the objects for which the index function yields `value`; KeyError if no such index was added."""
         return self._cache.by_index(name, value)
 
-    def index_values(self, name: str) -> Texts:
-        """Return the values under which an index has an object.
+    def index_keys(self, name: str, value: str) -> Texts:
+        """Return the keys, ``NAMESPACE/NAME``, of what `by_index` returns; KeyError if no such index was added."""
+        return self._cache.index_keys(name, value)
 
-        Raises:
-            KeyError: no such index was added.
-        """
+    def index_values(self, name: str) -> Texts:
+        """Return the values under which an index has an object; KeyError if no such index was added."""
         return self._cache.index_values(name)
 
     def index_size(self, name: str, value: str) -> int:
-        """Return how many objects an index has under `value`.
-
-        Raises:
-            KeyError: no such index was added.
-        """
+        """Return how many objects an index has under `value`; KeyError if no such index was added."""
         return self._cache.index_size(name, value)
 
     def check_mutations(self) -> None:

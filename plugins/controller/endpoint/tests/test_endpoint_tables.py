@@ -2,6 +2,7 @@
 
 import pytest
 from hyperkube_controller.endpoint import MAX_ADDRESSES, Endpoint, decide, subsets_of
+from hyperkube_lib.endpoints import EndpointPod
 
 from hyperkube.kinds.resources import ENDPOINTS, PODS, SERVICES
 from hyperkube.testing.controller_rig import ControllerRig
@@ -30,6 +31,11 @@ def pod(number=0, *, ready=True, phase="Running", ips=(V4,), going=False, **stat
     }
 
 
+def listed_pod(*args, **more):
+    """Return what endpoints are made of."""
+    return EndpointPod(pod(*args, **more))
+
+
 def service(labels=None, **spec):
     port = {"port": 80, "protocol": "TCP", "targetPort": 8080}
     return {
@@ -48,7 +54,7 @@ def counts(subsets):
 def test_protocols_are_taken_over(protocol):
     port = {"port": 80, "targetPort": 8080, "protocol": protocol, "appProtocol": "http"}
 
-    (subset,) = subsets_of(service(ports=[port]), [pod()])
+    (subset,) = subsets_of(service(ports=[port]), [listed_pod()])
 
     assert subset["ports"] == [{"port": 8080, "protocol": protocol, "appProtocol": "http"}]
 
@@ -56,7 +62,7 @@ def test_protocols_are_taken_over(protocol):
 def test_pods_and_ports_stand_together():
     ports = [{"name": f"port{at}", "port": 80 + at, "targetPort": 8080 + at, "protocol": "TCP"} for at in (0, 8)]
 
-    (subset,) = subsets_of(service(ports=ports), [pod(2), pod(0), pod(1)])
+    (subset,) = subsets_of(service(ports=ports), [listed_pod(2), listed_pod(0), listed_pod(1)])
 
     assert [entry["targetRef"]["name"] for entry in subset["addresses"]] == ["pod0", "pod1", "pod2"]
     assert [(row["name"], row["port"]) for row in subset["ports"]] == [("port0", 8080), ("port8", 8088)]
@@ -76,13 +82,13 @@ def test_pods_and_ports_stand_together():
 def test_which_pods_are_listed(phase, ready, going, tolerates, listed):
     given = service(publishNotReadyAddresses=tolerates)
 
-    assert counts(subsets_of(given, [pod(ready=ready, phase=phase, going=going)])) == listed
+    assert counts(subsets_of(given, [listed_pod(ready=ready, phase=phase, going=going)])) == listed
 
 
 @pytest.mark.parametrize("phase", ["Failed", "Succeeded"])
 @pytest.mark.parametrize("tolerates", [True, False])
 def test_pods_that_ended_are_never_listed(phase, tolerates):
-    assert subsets_of(service(publishNotReadyAddresses=tolerates), [pod(ready=False, phase=phase)]) == []
+    assert subsets_of(service(publishNotReadyAddresses=tolerates), [listed_pod(ready=False, phase=phase)]) == []
 
 
 @pytest.mark.parametrize(
@@ -103,7 +109,7 @@ def test_pods_that_ended_are_never_listed(phase, tolerates):
     ],
 )
 def test_an_address_is_of_the_services_family(ips, spec, listed):
-    found = subsets_of(service(**spec), [pod(ips=ips)])
+    found = subsets_of(service(**spec), [listed_pod(ips=ips)])
 
     assert [entry["ip"] for subset in found for entry in subset["addresses"]] == ([listed] if listed else [])
 
@@ -115,7 +121,7 @@ def present(pods, **meta):
 
 
 def test_what_is_as_it_should_be_is_left_so_whatever_versions_its_pods_have():
-    pods = [pod(0), pod(1, ready=False)]
+    pods = [listed_pod(0), listed_pod(1, ready=False)]
     found = present(pods)
     assert decide(service(), pods, found) == []
 
@@ -128,11 +134,11 @@ def test_what_is_as_it_should_be_is_left_so_whatever_versions_its_pods_have():
 
 @pytest.mark.parametrize("change", ["gone", "ip", "not ready", "port"])
 def test_what_is_not_is_written(change):
-    pods = [pod(0), pod(1)]
+    pods = [listed_pod(0), listed_pod(1)]
     now = {
         "gone": [pods[0]],
-        "ip": [pods[0], pod(7)],
-        "not ready": [pods[0], pod(1, ready=False)],
+        "ip": [pods[0], listed_pod(7)],
+        "not ready": [pods[0], listed_pod(1, ready=False)],
         "port": pods,
     }[change]
     given = service(ports=[{"port": 80, "targetPort": 8082, "protocol": "TCP"}]) if change == "port" else service()
@@ -147,7 +153,9 @@ def test_labels_are_the_services_own(headless):
     given = service({"baz": "blah"}, clusterIP="None" if headless else "10.0.0.1")
     label = {"service.kubernetes.io/headless": ""} if headless else {}
 
-    (action,) = decide(given, [pod()], present([pod()], labels={"foo": "bar", "service.kubernetes.io/headless": ""}))
+    (action,) = decide(
+        given, [listed_pod()], present([listed_pod()], labels={"foo": "bar", "service.kubernetes.io/headless": ""})
+    )
 
     assert action.object["metadata"]["labels"] == {"baz": "blah", **MANAGED, **label}
 
@@ -178,10 +186,10 @@ def test_an_external_name_gets_no_endpoints(ports, selector):
     ],
 )
 def test_the_annotation_tells_whether_addresses_are_cut(said, existing, ready, unready, kept, cut):
-    pods = [pod(number) for number in range(MAX_ADDRESSES + ready)]
-    pods += [pod(MAX_ADDRESSES + ready + number, ready=False) for number in range(unready)]
+    pods = [listed_pod(number) for number in range(MAX_ADDRESSES + ready)]
+    pods += [listed_pod(MAX_ADDRESSES + ready + number, ready=False) for number in range(unready)]
     annotations = {OVER_CAPACITY: said} if said else {}
-    found = present([pod(number) for number in range(MAX_ADDRESSES + existing)], annotations=annotations)
+    found = present([listed_pod(number) for number in range(MAX_ADDRESSES + existing)], annotations=annotations)
 
     after = next((action.object for action in decide(service(), pods, found)), found)
 
@@ -190,7 +198,7 @@ def test_the_annotation_tells_whether_addresses_are_cut(said, existing, ready, u
 
 
 def test_addresses_that_stay_cut_are_not_written_again():
-    pods = [pod(number) for number in range(MAX_ADDRESSES + 1)]
+    pods = [listed_pod(number) for number in range(MAX_ADDRESSES + 1)]
     (action,) = decide(service(), pods, present([]))
 
     assert decide(service(), pods, action.object) == []
@@ -202,7 +210,7 @@ def test_a_pod_that_is_ready_again_before_its_endpoints_are_seen_is_not_left_out
     rig.client.seed(PODS, pod())
     rig.settle()
     (controller,) = rig.controllers
-    pods, written = rig.plugins[0]._pods, rig.plugins[0]._endpoints
+    pods, written = rig.plugins[0]._pods.informer, rig.plugins[0]._endpoints
 
     for status in ("False", "True"):
         ready = {"status": {"conditions": [{"type": "Ready", "status": status}]}}

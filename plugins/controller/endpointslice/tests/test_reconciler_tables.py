@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 from hyperkube_controller.endpointslice.reconciler import CONTROLLER, Observed, families_of, plan_slices, slice_labels
-from hyperkube_lib.endpoints import HEADLESS, MANAGED_BY, SERVICE_NAME
+from hyperkube_lib.endpoints import HEADLESS, MANAGED_BY, SERVICE_NAME, EndpointPod
 
 from hyperkube.client.actions import Create, Delete, Update
 
@@ -47,7 +47,8 @@ def entries(*those, of=None):
 
 
 def observe(those, slices=(), *, of=None, limit=1000, nodes=("node-1",)):
-    return plan_slices(Observed(of or service(), those, lambda name: NODE if name in nodes else None, slices, limit))
+    found = [*map(EndpointPod, those)]
+    return plan_slices(Observed(of or service(), found, lambda name: NODE if name in nodes else None, slices, limit))
 
 
 def slice_of(number, endpoints, *, ports=PORTS, labels=OWN, uid="test-foo", family="IPv4"):

@@ -2,13 +2,14 @@
 
 import pytest
 from hyperkube_lib.endpoints import (
+    EndpointPod,
+    EndpointPods,
     SyncSpacing,
     TriggerTimeTracker,
     addresses_of,
     has_address,
     hostname_of,
     pod_changed,
-    pods_of,
     port_number,
     watch_services,
     with_trigger_time,
@@ -35,22 +36,22 @@ POD = {
 
 
 def test_a_named_port_needs_the_same_protocol():
-    assert port_number(POD, {"targetPort": "dns", "protocol": "UDP"}) == 53
-    assert port_number(POD, {"targetPort": "dns"}) is None
+    assert port_number(EndpointPod(POD), {"targetPort": "dns", "protocol": "UDP"}) == 53
+    assert port_number(EndpointPod(POD), {"targetPort": "dns"}) is None
 
 
 def test_a_sidecars_port_counts_and_an_init_containers_does_not():
-    assert port_number(POD, {"targetPort": "proxy"}) == 15000
-    assert port_number(POD, {"targetPort": "setup"}) is None
+    assert port_number(EndpointPod(POD), {"targetPort": "proxy"}) == 15000
+    assert port_number(EndpointPod(POD), {"targetPort": "setup"}) is None
 
 
 def test_without_a_target_the_port_itself_is_meant():
-    assert port_number(POD, {"port": 80}) == 80
+    assert port_number(EndpointPod(POD), {"port": 80}) == 80
 
 
 def test_a_pod_has_a_name_below_the_service_of_its_subdomain():
-    assert hostname_of(POD, {"metadata": {"name": "db"}}) == "p-0"
-    assert hostname_of(POD, {"metadata": {"name": "other"}}) == ""
+    assert hostname_of(EndpointPod(POD), {"metadata": {"name": "db"}}) == "p-0"
+    assert hostname_of(EndpointPod(POD), {"metadata": {"name": "other"}}) == ""
 
 
 @pytest.mark.parametrize(
@@ -62,7 +63,9 @@ def test_a_pod_has_a_name_below_the_service_of_its_subdomain():
     ],
 )
 def test_addresses_are_written_as_go_writes_them(ips, ipv6, written):
-    assert addresses_of({"status": {"podIPs": [{"ip": ip} for ip in ips]}}, ipv6=ipv6) == written
+    pod = EndpointPod({"status": {"podIPs": [{"ip": ip} for ip in ips]}})
+
+    assert addresses_of(pod, ipv6=ipv6) == written
 
 
 @pytest.mark.parametrize(
@@ -70,7 +73,7 @@ def test_addresses_are_written_as_go_writes_them(ips, ipv6, written):
     [({"podIP": "10.0.0.1"}, True), ({"podIPs": [{"ip": "10.0.0.1"}]}, True), ({}, False)],
 )
 def test_a_pod_without_an_address_is_not_listed(status, listed):
-    assert has_address({"status": status}, {"spec": {}}, terminating=False) is listed
+    assert has_address(EndpointPod({"status": status}), {"spec": {}}, terminating=False) is listed
 
 
 def test_only_some_changes_matter():
@@ -90,7 +93,7 @@ def service(created=T0):
 
 def pod(name, since):
     conditions = [{"type": "Ready", "status": "True", "lastTransitionTime": since}]
-    return {"metadata": {"name": name}, "status": {"conditions": conditions}}
+    return EndpointPod({"metadata": {"name": name}, "status": {"conditions": conditions}})
 
 
 @pytest.mark.parametrize(
@@ -156,7 +159,7 @@ class Watched:
     def __init__(self, *objects):
         self.client = FakeClient()
         informers = InformerFactory(self.client)
-        self.services, self.pods = informers.informer(SERVICES), informers.informer(PODS)
+        self.services, self.pods = informers.informer(SERVICES), EndpointPods(informers.informer(PODS))
         self.looked_at = []
         self.loop = ReconcileLoop("endpoint", self.looked_at.append, clock=self.client.clock)
         self.spacing = SyncSpacing(self.client.clock)
@@ -167,7 +170,7 @@ class Watched:
 
     def refresh(self):
         self.services.refresh()
-        self.pods.refresh()
+        self.pods.informer.refresh()
         self.looked_at.clear()
         self.loop.drain()
         return sorted(self.looked_at)
@@ -185,9 +188,9 @@ def test_a_pod_brings_the_services_all_of_whose_labels_it_has():
     watched.client.seed(PODS, in_shop("p", {"app": "web", "track": "stable"}))
 
     assert watched.refresh() == ["shop/web"]
-    assert [pod["metadata"]["name"] for pod in pods_of(selecting("web", {"app": "web"}), watched.pods)] == ["p"]
-    assert pods_of(selecting("canary", {"app": "web", "track": "canary"}), watched.pods) == []
-    assert pods_of(selecting("by-hand", {}), watched.pods) == []
+    assert [pod.name for pod in watched.pods.of(selecting("web", {"app": "web"}))] == ["p"]
+    assert watched.pods.of(selecting("canary", {"app": "web", "track": "canary"})) == []
+    assert watched.pods.of(selecting("by-hand", {})) == []
 
 
 def test_a_pod_that_is_labelled_anew_brings_the_service_it_leaves_and_the_one_it_joins():
@@ -198,7 +201,7 @@ def test_a_pod_that_is_labelled_anew_brings_the_service_it_leaves_and_the_one_it
     watched.client.update(PODS, {**created, "metadata": {**created["metadata"], "labels": {"app": "db"}}}, "shop")
 
     assert watched.refresh() == ["shop/db", "shop/web"]
-    assert pods_of(selecting("web", {"app": "web"}), watched.pods) == []
+    assert watched.pods.of(selecting("web", {"app": "web"})) == []
 
 
 @pytest.mark.parametrize(
@@ -254,4 +257,4 @@ def test_a_service_that_selects_anew_is_found_by_its_new_labels():
     watched.client.seed(PODS, in_shop("q", {"app": "old"}))
 
     assert watched.refresh() == ["shop/web"]
-    assert [pod["metadata"]["name"] for pod in pods_of(selecting("web", {"app": "new"}), watched.pods)] == ["p"]
+    assert [pod.name for pod in watched.pods.of(selecting("web", {"app": "new"}))] == ["p"]

@@ -6,6 +6,7 @@ Older than slices and still read by many. Source: kubernetes ``pkg/controller/en
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from operator import itemgetter
 from typing import Any
 
 from hyperkube_lib import endpoints
@@ -15,7 +16,6 @@ from hyperkube.client.events import EventRecorder
 from hyperkube.client.reconcile import NotYet, ReconcileLoop, namespace_is_going
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.controller import Controller
-from hyperkube.kinds.pods import is_ready, spec_of, status_of
 from hyperkube.kinds.resources import ENDPOINTS, PODS, SERVICES
 from hyperkube.machinery.errors import ApiError
 from hyperkube.machinery.objects import (
@@ -41,9 +41,15 @@ FAILED_TO_CREATE = "FailedToCreateEndpoint"
 FAILED_TO_UPDATE = "FailedToUpdateEndpoint"
 
 _Port = tuple[tuple[str, Any], ...]
+_Place = tuple[str, str]
+"""By what entries are sorted: the address, and the uid of the pod."""
+_Listed = tuple[_Place, bool, Object]
+"""The place of an entry, whether it is ready, and the entry, which is read-only."""
 
 
-def decide(service: Object, pods: Iterable[Object], present: Object | None, trigger_time: str = "") -> list[Action]:
+def decide(
+    service: Object, pods: Iterable[endpoints.EndpointPod], present: Object | None, trigger_time: str = ""
+) -> list[Action]:
     """Return what makes the Endpoints object list the service's pods; `pods` are those that it selects."""
     subsets, truncated = truncate(subsets_of(service, pods))
     labels = {key: value for key, value in labels_of(service).items() if key != endpoints.HEADLESS}
@@ -59,11 +65,9 @@ def decide(service: Object, pods: Iterable[Object], present: Object | None, trig
         made: Object = {"kind": "Endpoints", "apiVersion": "v1", "metadata": {**meta, "annotations": annotations}}
         made |= {"subsets": subsets} if subsets else {}
         return [Create(ENDPOINTS, endpoints.with_trigger_time(made, trigger_time))]
-    if (
-        _without_versions(present.get("subsets") or []) == subsets
-        and labels_of(present) == labels
-        and before == annotations
-    ):
+    listed = present.get("subsets") or []
+    same = listed == subsets or _without_versions(listed) == subsets
+    if same and labels_of(present) == labels and before == annotations:
         return []
     meta = {**metadata(present), "labels": labels, "annotations": annotations}
     changed = {key: value for key, value in present.items() if key != "subsets"} | {"metadata": meta}
@@ -84,7 +88,7 @@ def _without_versions(subsets: Iterable[Object]) -> list[Object]:
     return [{**subset, **{kind: [*map(bare, subset[kind])] for kind in kinds if kind in subset}} for subset in subsets]
 
 
-def subsets_of(service: Object, pods: Iterable[Object]) -> list[Object]:
+def subsets_of(service: Object, pods: Iterable[endpoints.EndpointPod]) -> list[Object]:
     """Return the subsets: ports that the same addresses offer stand together.
 
     A named port that not all pods have, or have under other numbers, splits only itself off. Only a headless service
@@ -92,33 +96,33 @@ def subsets_of(service: Object, pods: Iterable[Object]) -> list[Object]:
     """
     spec = service.get("spec") or {}
     publishes, common = endpoints.publishes_not_ready(service), endpoints.common_ports_of(service)
-    by_port: dict[_Port | None, list[tuple[Object, bool]]] = {}
+    by_port: dict[_Port | None, list[_Listed]] = {}
     for pod in pods:
         if not endpoints.has_address(pod, service, terminating=False):
             continue
         address = endpoints.address_of(pod, ipv6=_is_ipv6(service, pod))
         if not address:
             continue
-        entry = _entry(address, pod, service), publishes or is_ready(pod)
+        listed = (address, pod.uid), publishes or pod.is_ready, _entry(address, pod, service)
         for port in endpoints.ports_of(pod, service) if common is None else common:
-            by_port.setdefault(port, []).append(entry)
+            by_port.setdefault(port, []).append(listed)
         if not spec.get("ports") and spec.get("clusterIP") == "None":
-            by_port.setdefault(None, []).append(entry)
-    groups: dict[tuple[tuple[tuple[str, str], bool], ...], list[_Port]] = {}
-    listed: dict[tuple[tuple[tuple[str, str], bool], ...], list[tuple[Object, bool]]] = {}
+            by_port.setdefault(None, []).append(listed)
+    groups: dict[tuple[tuple[_Place, bool], ...], list[_Port]] = {}
+    entries_of: dict[tuple[tuple[_Place, bool], ...], list[_Listed]] = {}
     for offered, entries in by_port.items():
-        entries.sort(key=lambda pair: _place(pair[0]))
-        key = tuple((_place(entry), ready) for entry, ready in entries)
-        listed[key] = entries
+        entries.sort(key=itemgetter(0))
+        key = tuple((place, ready) for place, ready, _ in entries)
+        entries_of[key] = entries
         groups.setdefault(key, []).extend([offered] if offered is not None else [])
-    subsets = [_subset(listed[key], ports) for key, ports in groups.items()]
+    subsets = [_subset(entries_of[key], ports) for key, ports in groups.items()]
     return subsets if len(subsets) < 2 else sorted(subsets, key=_subset_order)
 
 
-def _subset(entries: Sequence[tuple[Object, bool]], ports: Iterable[_Port]) -> Object:
+def _subset(entries: Sequence[_Listed], ports: Iterable[_Port]) -> Object:
     subset: Object = {}
     for kind, wanted in (("addresses", True), ("notReadyAddresses", False)):
-        if found := [entry for entry, ready in entries if ready is wanted]:
+        if found := [entry for _, ready, entry in entries if ready is wanted]:
             subset[kind] = found
     if rows := [{key: value for key, value in port if value} for port in ports]:
         subset["ports"] = sorted(rows, key=lambda row: (row.get("name", ""), row["port"], row["protocol"]))
@@ -129,13 +133,13 @@ def _subset_order(subset: Object) -> tuple[str, str]:
     return repr(subset.get("ports")), repr(subset)
 
 
-def _is_ipv6(service: Object, pod: Object) -> bool:
+def _is_ipv6(service: Object, pod: endpoints.EndpointPod) -> bool:
     """Tell of which family a pod's address is to be: the service's first, else that of its or of the pod's address."""
     spec = service.get("spec") or {}
     if spec.get("ipFamilies"):
         return bool(spec["ipFamilies"][0] == "IPv6")
     cluster_ip = spec.get("clusterIP") or "None"
-    return ":" in (cluster_ip if cluster_ip != "None" else str(status_of(pod).get("podIP") or ""))
+    return ":" in (cluster_ip if cluster_ip != "None" else pod.pod_ip)
 
 
 def truncate(subsets: list[Object]) -> tuple[list[Object], bool]:
@@ -162,18 +166,20 @@ def truncate(subsets: list[Object]) -> tuple[list[Object], bool]:
     return [subset for subset in cut if subset.keys() - {"ports"}], True
 
 
-def _place(entry: Object) -> tuple[str, str]:
-    return entry["ip"], entry["targetRef"]["uid"]
-
-
-def _entry(address: str, pod: Object, service: Object) -> Object:
-    entry: Object = {"ip": address}
+def _entry(address: str, pod: endpoints.EndpointPod, service: Object) -> Object:
+    """Return the pod's entry, which is the same dict as long as neither the pod nor its address and hostname change."""
     hostname = endpoints.hostname_of(pod, service)
+    made = pod.made  # read once: another service may select the pod, too
+    if made is not None and made[0] == (address, hostname):
+        known: Object = made[1]
+        return known
+    entry: Object = {"ip": address}
     if hostname:
         entry["hostname"] = hostname
-    if spec_of(pod).get("nodeName"):
-        entry["nodeName"] = spec_of(pod)["nodeName"]
+    if pod.node_name:
+        entry["nodeName"] = pod.node_name
     entry["targetRef"] = endpoints.target_of(pod)
+    pod.made = (address, hostname), entry
     return entry
 
 
@@ -192,7 +198,7 @@ class Endpoint(Plugin):
         """Build the loop."""
         settings = self.settings(Settings)
         self._services = self.informers.informer(SERVICES)
-        self._pods = self.informers.informer(PODS)
+        self._pods = endpoints.EndpointPods(self.informers.informer(PODS))
         self._endpoints = self.informers.informer(ENDPOINTS)
         self._trigger_times = endpoints.TriggerTimeTracker()
         self._stale: dict[str, str] = {}
@@ -232,7 +238,7 @@ class Endpoint(Plugin):
         elif endpoints.is_managed(service):
             if present is not None and self._stale.get(key) == resource_version_of(present):
                 raise NotYet(f"endpoints {key!r} have been changed already and are not seen yet")
-            pods = endpoints.pods_of(service, self._pods)
+            pods = self._pods.of(service)
             self._spacing.synced(key, len(pods))
             self._write(service, decide(service, pods, present, self._trigger_times.compute(key, service, pods)))
 

@@ -62,7 +62,7 @@ class Endpointslice(Plugin):
         settings = self.settings(Settings)
         self._limit = settings.max_endpoints_per_slice
         self._services = self.informers.informer(SERVICES)
-        self._pods = self.informers.informer(PODS)
+        self._pods = endpoints.EndpointPods(self.informers.informer(PODS))
         self._nodes = self.informers.informer(NODES)
         slices = self.informers.informer(ENDPOINT_SLICES)
         self._loop = ReconcileLoop(
@@ -136,7 +136,7 @@ class Endpointslice(Plugin):
         self._metrics.synced("success")
 
     def _reconcile(self, key: str, service: Object) -> None:
-        pods = endpoints.pods_of(service, self._pods)
+        pods = self._pods.of(service)
         self._spacing.synced(key, len(pods))
         trigger_time = self._trigger_times.compute(key, service, pods)
         slices = self._own.of(key)

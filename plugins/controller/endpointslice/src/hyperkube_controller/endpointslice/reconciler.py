@@ -15,7 +15,6 @@ from typing import Any
 from hyperkube_lib import endpoints
 
 from hyperkube.client.actions import Create, Delete, Update
-from hyperkube.kinds.pods import is_ready, spec_of
 from hyperkube.kinds.resources import ENDPOINT_SLICES
 from hyperkube.kinds.workloads import controller_reference
 from hyperkube.machinery.dataclass import dataclass
@@ -47,7 +46,7 @@ class Observed:
     """What a decision knows: the service, the pods it selects, how nodes are found, and the slices it has."""
 
     service: Object
-    pods: Sequence[Object]
+    pods: Sequence[endpoints.EndpointPod]
     node_of: Callable[[str], Object | None]
     slices: Sequence[Object]
     limit: int = MAX_ENDPOINTS
@@ -145,7 +144,10 @@ def _plan_family(observed: Observed, family: str) -> SlicePlan:
 
 
 def _wanted(observed: Observed, family: str, skipped: list[str]) -> dict[Ports, dict[object, Object]]:
-    """Return the endpoints that are wanted by their ports and their identity."""
+    """Return the endpoints that are wanted by their ports and their identity.
+
+    An entry is the same dict in each sync until its pod changes, or what else it is made of: it is read-only.
+    """
     service = observed.service
     wanted: dict[Ports, dict[object, Object]] = {}
     common = endpoints.common_ports_of(service)
@@ -155,34 +157,40 @@ def _wanted(observed: Observed, family: str, skipped: list[str]) -> dict[Ports, 
         if not endpoints.has_address(pod, service, terminating=True):
             continue
         entries = wanted.setdefault(_sorted(endpoints.ports_of(pod, service)) if ports is None else ports, {})
-        node_name = spec_of(pod).get("nodeName", "")
-        node = observed.node_of(node_name)
+        node = observed.node_of(pod.node_name)
         if node is None and not publishes:
             # A pod of a node that is gone must not keep the others from being listed; the pod garbage collector ends
             # it, or the node appears: the service is looked at again until then.
             where = f"{namespace_of(service)}/{name_of(service)}"
-            skipped.append(f"skipping Pod {name_of(pod)} for Service {where}: Node {node_name} Not Found")
+            skipped.append(f"skipping Pod {pod.name} for Service {where}: Node {pod.node_name} Not Found")
             continue
-        if addresses := endpoints.addresses_of(pod, ipv6=is_ipv6):
-            entry = _entry(addresses, pod, node, service, publishes=publishes)
-            entries[_identity(entry)] = entry
+        zone = labels_of(node).get(ZONE, "") if node is not None else ""
+        depends = is_ipv6, publishes, zone, endpoints.hostname_of(pod, service)
+        made = pod.made  # read once: another service may select the pod, too
+        if made is None or made[0] != depends:
+            addresses = endpoints.addresses_of(pod, ipv6=is_ipv6)
+            entry = _entry(addresses, pod, zone, depends[-1], publishes=publishes) if addresses else {}
+            made = pod.made = depends, entry, _identity(entry)
+        if made[1]:
+            entries[made[2]] = made[1]
     return wanted
 
 
-def _entry(addresses: list[str], pod: Object, node: Object | None, service: Object, *, publishes: bool) -> Object:
-    serving = is_ready(pod)
-    terminating = bool(metadata(pod).get("deletionTimestamp"))
-    ready = publishes or (serving and not terminating)
+def _entry(addresses: list[str], pod: endpoints.EndpointPod, zone: str, hostname: str, *, publishes: bool) -> Object:
     entry: Object = {
         "addresses": sorted(addresses),
-        "conditions": {"ready": ready, "serving": serving, "terminating": terminating},
+        "conditions": {
+            "ready": publishes or (pod.is_ready and not pod.is_going),
+            "serving": pod.is_ready,
+            "terminating": pod.is_going,
+        },
         "targetRef": endpoints.target_of(pod),
     }
-    if hostname := endpoints.hostname_of(pod, service):
+    if hostname:
         entry["hostname"] = hostname
-    if node_name := spec_of(pod).get("nodeName"):
-        entry["nodeName"] = node_name
-    if node is not None and (zone := labels_of(node).get(ZONE)):
+    if pod.node_name:
+        entry["nodeName"] = pod.node_name
+    if zone:
         entry["zone"] = zone
     return entry
 
@@ -196,6 +204,13 @@ def _identity(entry: Object) -> tuple[object, ...]:
     addresses = entry.get("addresses", ())
     written = addresses if len(addresses) == 1 else sorted(addresses)
     return (*written, entry.get("hostname", ""), target.get("namespace"), target.get("name"))
+
+
+def _are_alike(before: Sequence[Object], kept: Sequence[Object]) -> bool:
+    """Tell whether a slice with the first entries need not be written again to have the second ones."""
+    if len(before) != len(kept):
+        return False
+    return all(old == new or _compared(old) == _compared(new) for old, new in zip(before, kept, strict=True))
 
 
 def _compared(entry: Object) -> tuple[object, ...]:
@@ -222,7 +237,7 @@ def _plan_ports(
         before = present.get("endpoints") or []
         kept = [left.pop(identity) for entry in before if (identity := _identity(entry)) in left]
         plan.removed += len(before) - len(kept)
-        if [*map(_compared, before)] != [*map(_compared, kept)]:
+        if not _are_alike(before, kept):
             if kept:
                 changed.append({**present, "metadata": {**metadata(present), "labels": labels}, "endpoints": kept})
             else:

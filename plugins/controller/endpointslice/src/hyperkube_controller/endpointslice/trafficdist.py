@@ -39,7 +39,7 @@ def remove_hints(plan: SlicePlan) -> None:
         if any(entry.get("hints") is not None for entry in _entries(each)):
             plan.change(each)
     for each in [*plan.create, *plan.update]:
-        each["endpoints"] = [{key: value for key, value in entry.items() if key != "hints"} for entry in _entries(each)]
+        each["endpoints"] = [_plain(entry) if "hints" in entry else entry for entry in _entries(each)]
 
 
 def _entries(slice_: Object) -> list[Object]:
@@ -59,5 +59,8 @@ def _with_hints(entry: Object, distribution: str) -> Object:
     if not is_ready(entry):
         return entry
     hints = _hints(entry, distribution)
-    plain = {key: value for key, value in entry.items() if key != "hints"}
-    return plain | ({"hints": hints} if hints else {})
+    return _plain(entry) | ({"hints": hints} if hints else {})
+
+
+def _plain(entry: Object) -> Object:
+    return {key: value for key, value in entry.items() if key != "hints"}

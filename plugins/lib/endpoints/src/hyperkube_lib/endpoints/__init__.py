@@ -1,5 +1,6 @@
 """What the three controllers of endpoints share: the pods behind a service, slices of one manager, trigger times."""
 
+from hyperkube_lib.endpoints.endpoint_pods import EndpointPod, EndpointPods
 from hyperkube_lib.endpoints.managed_slices import MANAGED_BY, SERVICE_NAME, ManagedSlices
 from hyperkube_lib.endpoints.service_pods import (
     HEADLESS,
@@ -11,7 +12,6 @@ from hyperkube_lib.endpoints.service_pods import (
     is_headless,
     is_managed,
     pod_changed,
-    pods_of,
     port_number,
     ports_of,
     publishes_not_ready,
@@ -28,6 +28,8 @@ __all__ = [
     "MANAGED_BY",
     "SERVICE_NAME",
     "SPACING_SECONDS",
+    "EndpointPod",
+    "EndpointPods",
     "ManagedSlices",
     "SyncSpacing",
     "TriggerTimeTracker",
@@ -39,7 +41,6 @@ __all__ = [
     "is_headless",
     "is_managed",
     "pod_changed",
-    "pods_of",
     "port_number",
     "ports_of",
     "publishes_not_ready",

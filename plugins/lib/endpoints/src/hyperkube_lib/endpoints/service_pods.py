@@ -11,12 +11,13 @@ from functools import partial
 from ipaddress import IPv6Address, ip_address
 from typing import Any
 
+from hyperkube_lib.endpoints.endpoint_pods import BY_LABEL, EndpointPod, EndpointPods, in_index, labels_in_index
 from hyperkube_lib.endpoints.sync_spacing import SyncSpacing
 
 from hyperkube.client.informer import Informer
 from hyperkube.client.reconcile import ReconcileLoop
-from hyperkube.kinds.pods import is_ready, is_sidecar, is_terminal, phase, spec_of, status_of
-from hyperkube.machinery.objects import Object, is_being_deleted, key_of, labels_of, metadata, name_of, namespace_of
+from hyperkube.kinds.pods import is_ready, is_terminal, phase, spec_of, status_of
+from hyperkube.machinery.objects import Object, is_being_deleted, key_of, labels_of, name_of, namespace_of
 
 HEADLESS = "service.kubernetes.io/headless"
 
@@ -41,57 +42,30 @@ def publishes_not_ready(service: Object) -> bool:
     return bool((service.get("spec") or {}).get("publishNotReadyAddresses"))
 
 
-_BY_LABEL = "label"
-
-
-def _labels(pod: Object) -> list[str]:
-    """Index a pod by its namespace and each of its labels."""
-    namespace = namespace_of(pod)
-    return [_in_index(namespace, label) for label in labels_of(pod).items()]
-
-
 def _selected_label(service: Object) -> list[str]:
     """Index a service by its namespace and one label of its selector, which each of its pods has."""
     selector = selector_of(service)
-    return [_in_index(namespace_of(service), min(selector.items()))] if selector else []
+    return [in_index(namespace_of(service), min(selector.items()))] if selector else []
 
 
-def _in_index(namespace: str, label: tuple[str, str]) -> str:
-    return f"{namespace}/{label[0]}={label[1]}"
-
-
-def pods_of(service: Object, pods: Informer) -> list[Object]:
-    """Return the pods of the service's namespace that it selects; `watch_services` has indexed them."""
-    wanted = selector_of(service).items()
-    return [
-        pod
-        for label in _selected_label(service)
-        for pod in pods.by_index(_BY_LABEL, label)
-        if wanted <= labels_of(pod).items()
-    ]
-
-
-def has_address(pod: Object, service: Object, *, terminating: bool) -> bool:
+def has_address(pod: EndpointPod, service: Object, *, terminating: bool) -> bool:
     """Tell whether the pod is to be listed: it has an address, has not ended, and is not going (unless wanted)."""
-    status = status_of(pod)
-    if is_terminal(pod) or not (status.get("podIP") or status.get("podIPs")):
+    if pod.is_terminal or not pod.has_address:
         return False
-    return terminating or not is_being_deleted(pod) or publishes_not_ready(service)
+    return terminating or not pod.is_going or publishes_not_ready(service)
 
 
-def address_of(pod: Object, *, ipv6: bool) -> str:
+def address_of(pod: EndpointPod, *, ipv6: bool) -> str:
     """Return the pod's address of a family, or the empty string."""
-    listed = [entry.get("ip", "") for entry in status_of(pod).get("podIPs") or []] or [status_of(pod).get("podIP", "")]
-    return next((address for address in listed if address and (":" in address) == ipv6), "")
+    return next((address for address in pod.pod_ips or (pod.pod_ip,) if address and (":" in address) == ipv6), "")
 
 
-def addresses_of(pod: Object, *, ipv6: bool) -> list[str]:
+def addresses_of(pod: EndpointPod, *, ipv6: bool) -> list[str]:
     """Return all addresses of a family that the pod has, in order and as Go writes them.
 
     So ``fd00:0::1`` is ``fd00::1``, ``010.0.0.1`` is ``10.0.0.1``, and a mapped IPv4 address is an IPv4 one.
     """
-    written = [_canonical(str(entry.get("ip") or "")) for entry in status_of(pod).get("podIPs") or []]
-    return [address for address in written if address and (":" in address) == ipv6]
+    return [address for address in map(_canonical, pod.pod_ips) if address and (":" in address) == ipv6]
 
 
 _PLAIN = re.compile(r"(?:(?:[1-9]?\d|1\d\d|2[0-4]\d|25[0-5])(?:\.(?!$)|$)){4}", re.ASCII)
@@ -111,41 +85,26 @@ def _canonical(text: str) -> str:
     return str((address.ipv4_mapped if isinstance(address, IPv6Address) else None) or address)
 
 
-def hostname_of(pod: Object, service: Object) -> str:
+def hostname_of(pod: EndpointPod, service: Object) -> str:
     """Return the name that the pod has below a headless service of its subdomain, or the empty string."""
-    spec = spec_of(pod)
-    if (
-        spec.get("hostname")
-        and spec.get("subdomain") == name_of(service)
-        and namespace_of(pod) == namespace_of(service)
-    ):
-        return str(spec["hostname"])
+    if pod.hostname and pod.subdomain == name_of(service) and pod.namespace == namespace_of(service):
+        return pod.hostname
     return ""
 
 
-def target_of(pod: Object) -> Object:
+def target_of(pod: EndpointPod) -> Object:
     """Return the reference to the pod."""
-    meta = metadata(pod)
-    return {
-        "kind": "Pod",
-        "namespace": meta.get("namespace", ""),
-        "name": meta.get("name", ""),
-        "uid": meta.get("uid", ""),
-    }
+    return {"kind": "Pod", "namespace": pod.namespace, "name": pod.name, "uid": pod.uid}
 
 
-def port_number(pod: Object, port: Object) -> int | None:
+def port_number(pod: EndpointPod | None, port: Object) -> int | None:
     """Return the container port that a service port stands for in this pod; None for a name that it has not."""
     target = port.get("targetPort") or port.get("port")
     if isinstance(target, int):
         return target
-    spec = spec_of(pod)
-    sidecars = [container for container in spec.get("initContainers") or [] if is_sidecar(container)]
-    for container in [*(spec.get("containers") or []), *sidecars]:
-        for entry in container.get("ports") or []:
-            same_protocol = entry.get("protocol", "TCP") == port.get("protocol", "TCP")
-            if entry.get("name") == target and same_protocol:
-                return int(entry["containerPort"])
+    for name, protocol, number in pod.ports if pod is not None else ():
+        if name == target and protocol == port.get("protocol", "TCP"):
+            return int(number)
     return None
 
 
@@ -153,8 +112,8 @@ PortRows = tuple[tuple[tuple[str, Any], ...], ...]
 """Ports as rows of (key, value)."""
 
 
-def ports_of(pod: Object, service: Object) -> PortRows:
-    """Return the service's ports as they are in this pod; unknown names are left out."""
+def ports_of(pod: EndpointPod | None, service: Object) -> PortRows:
+    """Return the service's ports as they are in this pod, None for any; unknown names are left out."""
     rows = []
     for port in (service.get("spec") or {}).get("ports") or []:
         number = port_number(pod, port)
@@ -168,7 +127,7 @@ def common_ports_of(service: Object) -> PortRows | None:
     ports = (service.get("spec") or {}).get("ports") or []
     if not all(isinstance(port.get("targetPort") or port.get("port"), int) for port in ports):
         return None
-    return ports_of({}, service)
+    return ports_of(None, service)
 
 
 def _row(port: Object, number: int) -> tuple[tuple[str, Any], ...]:
@@ -201,12 +160,12 @@ def pod_changed(old: Object, new: Object) -> bool:
 def _keys_of_services(pod: Object, services: Informer) -> set[str]:
     """Return the keys of the services that select the pod."""
     labels = labels_of(pod).items()
-    found = (service for label in _labels(pod) for service in services.by_index(_BY_LABEL, label))
+    found = (service for label in labels_in_index(pod) for service in services.by_index(BY_LABEL, label))
     return {key_of(service) for service in found if selector_of(service).items() <= labels}
 
 
 def watch_services(
-    loop: ReconcileLoop, services: Informer, pods: Informer, spacing: SyncSpacing, *, batch_period: float = 0.0
+    loop: ReconcileLoop, services: Informer, pods: EndpointPods, spacing: SyncSpacing, *, batch_period: float = 0.0
 ) -> None:
     """Enqueue a service when it changes, and `batch_period` seconds after a pod did that it selects or has selected.
 
@@ -214,8 +173,7 @@ def watch_services(
     Services and pods are found by index: each start of a pod is a handful of events, and each of them asks. What
     happens to a pod before it has an address and after it has ended changes no endpoints, and wakes no service.
     """
-    pods.add_index(_BY_LABEL, _labels)
-    services.add_index(_BY_LABEL, _selected_label)
+    services.add_index(BY_LABEL, _selected_label)
     keys = partial(_keys_of_services, services=services)
 
     def enqueue(found: Iterable[str]) -> None:
@@ -237,4 +195,4 @@ def watch_services(
             enqueue(keys(new) ^ keys(old))
 
     loop.watch(services)
-    pods.add_handler(seen, changed, seen)
+    pods.informer.add_handler(seen, changed, seen)

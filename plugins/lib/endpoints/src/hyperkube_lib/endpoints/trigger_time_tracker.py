@@ -12,10 +12,10 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from sys import intern
 
-from hyperkube.kinds.conditions import condition
-from hyperkube.kinds.pods import status_of
+from hyperkube_lib.endpoints.endpoint_pods import EndpointPod
+
 from hyperkube.machinery.dataclass import dataclass
-from hyperkube.machinery.objects import Object, annotations_of, metadata, name_of
+from hyperkube.machinery.objects import Object, annotations_of, metadata
 from hyperkube.machinery.times import parse_time
 
 _NONE: Mapping[int, str] = {}
@@ -37,19 +37,24 @@ class TriggerTimeTracker:
         self._lock = threading.Lock()
         self._states: dict[str, _ServiceState] = {}
 
-    def compute(self, key: str, service: Object, pods: Iterable[Object]) -> str:
+    def compute(self, key: str, service: Object, pods: Iterable[EndpointPod]) -> str:
         """Return the trigger time of this sync, empty if nothing that counts has changed since the last one.
 
         Call it for every sync, also for those that write nothing: else the next one would tell of an old change.
         """
-        times = {hash(name_of(pod)): intern(since) for pod in pods if (since := _ready_transition(pod))}
+        times = {hash(pod.name): intern(since) for pod in pods if (since := pod.ready_transition)}
         created = str(metadata(service).get("creationTimestamp") or "")
         with self._lock:
             before = self._states.get(key)
             self._states[key] = _ServiceState(created, times or _NONE)
         if before is None:
             return created
-        changed = [since for name, since in times.items() if _is_after(since, before.pods.get(name, ""))]
+        known = before.pods.get
+        changed = [
+            since
+            for name, since in times.items()
+            if since != (earlier := known(name, "")) and _is_after(since, earlier)  # mostly it is the same
+        ]
         if _is_after(created, before.service):
             changed.append(created)
         return min(changed, key=_moment, default="")
@@ -67,11 +72,6 @@ def with_trigger_time(obj: Object, trigger_time: str) -> Object:
         annotations[LAST_CHANGE_TRIGGER_TIME] = trigger_time
     meta = {key: value for key, value in metadata(obj).items() if key != "annotations"}
     return {**obj, "metadata": meta | ({"annotations": annotations} if annotations else {})}
-
-
-def _ready_transition(pod: Object) -> str:
-    found = condition(status_of(pod), "Ready")
-    return "" if found is None else str(found.get("lastTransitionTime") or "")
 
 
 def _is_after(since: str, before: str) -> bool:
