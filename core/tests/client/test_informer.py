@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from hyperkube.client.client import WatchEvent
+from hyperkube.client.client import Taken, WatchEvent
 from hyperkube.client.fake import FakeClient
 from hyperkube.client.informer import CacheMutated, Informer, InformerFactory, cached_or_live
 from hyperkube.kinds.resources import PODS
@@ -300,3 +300,52 @@ def test_a_watch_that_breaks_counts_with_the_failures_before_it_unless_it_worked
     monkeypatch.setattr(client, "watch", lambda *_args, **_options: BrokenWatch(events))
 
     assert pauses(client, 3) == seconds
+
+
+class Gathering(FakeClient):
+    """A client whose informers take turns on threads; here the test makes each step."""
+
+    def __init__(self):
+        super().__init__()
+        self.shared_threads = self
+        self.news, self.looks = [], 0
+
+    def task(self, step):
+        self.step = step
+        return self
+
+    def wake(self):
+        """Nothing is done by itself."""
+
+    def stop(self):
+        """There is nothing to end."""
+
+    def watch(self, *_args, **_options):
+        return self
+
+    def connect(self, _ring):
+        """The test knows when there is something to take."""
+
+    def take(self):
+        self.looks += 1
+        taken, self.news = Taken(self.news, seconds=0.0 if self.news else 60.0), []
+        return taken
+
+    def close(self):
+        """There is no connection."""
+
+
+@pytest.mark.parametrize("pause", [0.0, 0.5])
+def test_an_informer_pauses_when_events_came_and_waits_for_a_ring_when_none_did(pause):
+    client = Gathering()
+    informer = InformerFactory(client, FakeClock(), pause_of=lambda resource: pause if resource == PODS else 1.0)
+    pods = informer.informer(PODS)
+    pods.start()
+    assert client.step() is None
+
+    client.news = [WatchEvent("ADDED", pod("a")), WatchEvent("ADDED", pod("b"))]
+
+    assert client.step() == pause
+    assert [*map(name_of, pods.list())] == ["a", "b"]
+    assert client.step() is None
+    assert client.looks == 3

@@ -79,17 +79,19 @@ class InformerFactory:
         detect_mutations: bool = False,
         projections: Mapping[GroupVersionResource, Projection] | None = None,
         cache_of: Callable[[GroupVersionResource], CacheMaker] = lambda _: ObjectCache,
+        pause_of: Callable[[GroupVersionResource], float] = lambda _: 0.0,
     ) -> None:
         """Make no informer yet; `projections` are used for informers that are asked for without one.
 
-        What `cache_of` returns for a resource makes its cache, unless mutations are to be detected.
+        What `cache_of` returns for a resource makes its cache, unless mutations are to be detected. For `pause_of`
+        seconds after events came, an informer on shared threads leaves its watch alone, so that others gather there.
         """
         self._client = client
         self._clock = clock or SystemClock()
         self._random = random or Random()  # noqa: S311  spreads load, guards nothing; two kilobytes, so one for all
         self._detect_mutations = detect_mutations
         self._projections = projections or {}
-        self._cache_of = cache_of
+        self._cache_of, self._pause_of = cache_of, pause_of
         self._shared = _Shared()
         self._asked: list[Informer] = []
         self._asked_lists: tuple[list[Informer], ...] = (self._asked,)
@@ -133,6 +135,7 @@ class InformerFactory:
                     project=projection,
                     random=self._random,
                     cache=make(self._shared.interner, detect_mutations=self._detect_mutations),
+                    pause=self._pause_of(resource),
                 )
             for asked in self._asked_lists:
                 if informer not in asked:

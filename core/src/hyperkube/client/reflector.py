@@ -54,6 +54,7 @@ class Informer(CachedObjects):
         project: Projection = without_managed_fields,
         random: Random | None = None,
         cache: ObjectCache | None = None,
+        pause: float = 0.0,
     ) -> None:
         super().__init__(ObjectCache() if cache is None else cache)
         self.resource = resource
@@ -62,7 +63,7 @@ class Informer(CachedObjects):
         self.label_selector = label_selector
         self._client = client
         self._clock = clock
-        self._project = project
+        self._project, self._pause = project, pause
         self._random = random
         self._logger = logging.getLogger("hyperkube.informer")
         self._delivery = threading.RLock()
@@ -209,7 +210,7 @@ class Informer(CachedObjects):
         pause = self._attempt(self._list_and_look)
         if self._watch is not None:
             if self._taken.events:
-                return self._taken.seconds
+                return max(self._taken.seconds, self._pause)
             self._wake_after(self._taken.seconds)
         elif pause:
             self._wake_after(pause)

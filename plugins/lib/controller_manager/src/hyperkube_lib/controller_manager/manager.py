@@ -20,6 +20,7 @@ from hyperkube_lib.leader_election import LeaderElector, make_identity
 from hyperkube.client.client import Client
 from hyperkube.client.events import EventRecorder
 from hyperkube.client.informer import CacheMaker, InformerFactory
+from hyperkube.client.projected_list import ListsProjections
 from hyperkube.client.queue_metrics import QueueMeters, measuring
 from hyperkube.hookspecs import controller as specs
 from hyperkube.hookspecs.controller import Controller, ControllerHooks, RestingController
@@ -41,10 +42,24 @@ HOT = {PODS: 320, ENDPOINTS: 64, ENDPOINT_SLICES: 64, NODES: None, LEASES: None,
 """How many objects of a resource are dicts, see `compressed`: all of those that are few, or change all the time."""
 
 
+PAUSE = {LEASES: 1.0, ENDPOINTS: 0.1, ENDPOINT_SLICES: 0.1, PODS: 0.05}
+"""For how many seconds after events of a resource others gather, as each reading costs more than an event.
+
+Leases change a hundred times a second where there are a thousand nodes, which are given up after forty seconds; pods
+change several times while they start. What comes after a rest is read at once.
+"""
+
+
 def _cache_of(client: Client) -> Callable[[GroupVersionResource], CacheMaker]:
     """Return what makes the caches of informers."""
     others = compressed(client, HOT)
     return lambda resource: RenewedCache if resource == LEASES else others(resource)
+
+
+def _pause_of(client: Client) -> Callable[[GroupVersionResource], float]:
+    """Return how long informers pause: in the API server's own process no longer than their watches ask for."""
+    pauses = {} if isinstance(client, ListsProjections) else PAUSE
+    return lambda resource: pauses.get(resource, 0.0)
 
 
 class PluginCollectors:
@@ -214,7 +229,9 @@ class ControllerManager:
         with self._lock:
             if self._closed:
                 return
-            self._informers = InformerFactory(self._client, self._clock, cache_of=_cache_of(self._client))
+            self._informers = InformerFactory(
+                self._client, self._clock, cache_of=_cache_of(self._client), pause_of=_pause_of(self._client)
+            )
             with measuring(self.queues):
                 host: PluginHost[ControllerHooks] = load(self.spec.family, self.names, specs, self._context)
                 host.start()
