@@ -148,11 +148,7 @@ class ObjectCache:
             return old
 
     def check_mutations(self) -> None:
-        """Compare every object with the digest taken when it came in.
-
-        Raises:
-            CacheMutated: one of them was changed; always silent when the detector is off.
-        """
+        """Raise `CacheMutated` if an object's digest is not that of when it came in; never when the detector is off."""
         with self._lock:
             for key, digest in (self._digests or {}).items():
                 if _digest(self.held[key]) != digest:
@@ -187,11 +183,7 @@ class CachedObjects:
         return self._cache.each()
 
     def add_index(self, name: str, function: IndexFunction) -> None:
-        """Keep an index: `function` yields the values under which an object is found.
-
-        Raises:
-            ValueError: the name is taken by another function.
-        """
+        """Keep an index by the values that `function` yields; ValueError if the name is another function's."""
         self._cache.add_index(name, function)
 
     def by_index(self, name: str, value: str) -> Objects:

@@ -52,12 +52,12 @@ def is_sidecar(container: Object) -> bool:
 
 def phase(pod: Object) -> str:
     """Return ``status.phase`` or the empty string."""
-    return str(status_of(pod).get("phase", ""))
+    return str((pod.get("status") or {}).get("phase", ""))
 
 
 def is_terminal(pod: Object) -> bool:
     """Tell whether the pod has ended, well or badly."""
-    return phase(pod) in TERMINAL_PHASES
+    return (pod.get("status") or {}).get("phase", "") in TERMINAL_PHASES
 
 
 def is_active(pod: Object) -> bool:
@@ -78,6 +78,12 @@ def priority_of(pod: Object) -> int:
 def disruption_target(reason: str, message: str) -> Object:
     """Return the condition by which a job's failure policy tells the end of a disrupted pod from its own failure."""
     return {"type": DISRUPTION_TARGET, "status": "True", "reason": reason, "message": message}
+
+
+def node_index(pod: Object) -> tuple[str, ...]:
+    """Index pods by the node that they are assigned to."""
+    node = (pod.get("spec") or {}).get("nodeName")
+    return (node,) if node else ()
 
 
 def is_scheduled(pod: Object) -> bool:

@@ -29,8 +29,7 @@ def claim_name(pod: Object, volume: Object) -> str | None:
 
     An ephemeral volume has a claim of its own, named after the pod and the volume.
     """
-    claim = volume.get("persistentVolumeClaim")
-    if claim is not None:
+    if (claim := volume.get("persistentVolumeClaim")) is not None:
         return str(claim.get("claimName") or "")
     return f"{name_of(pod)}-{volume.get('name', '')}" if volume.get("ephemeral") is not None else None
 
@@ -46,7 +45,7 @@ def claim_names(pod: Object) -> list[tuple[str, bool]]:
 
 def claim_keys(pod: Object) -> tuple[str, ...]:
     """Return the keys of the pod's claims: an index of pods by claim."""
-    return tuple(f"{namespace_of(pod)}/{name}" for name, _ in claim_names(pod))
+    return tuple([f"{namespace_of(pod)}/{name}" for name, _ in claim_names(pod)])
 
 
 def not_made_for(claim: Object, pod: Object) -> str:

@@ -30,22 +30,22 @@ def metadata(obj: Object) -> Object:
 
 def name_of(obj: Object) -> str:
     """Return ``metadata.name`` or the empty string."""
-    return str(metadata(obj).get("name", ""))
+    return str((obj.get("metadata") or {}).get("name", ""))
 
 
 def namespace_of(obj: Object) -> str:
     """Return ``metadata.namespace`` or the empty string (cluster-scoped)."""
-    return str(metadata(obj).get("namespace", ""))
+    return str((obj.get("metadata") or {}).get("namespace", ""))
 
 
 def uid_of(obj: Object) -> Uid:
     """Return ``metadata.uid`` or the empty string."""
-    return Uid(metadata(obj).get("uid", ""))
+    return Uid((obj.get("metadata") or {}).get("uid", ""))
 
 
 def resource_version_of(obj: Object) -> ResourceVersion:
     """Return ``metadata.resourceVersion`` or the empty string."""
-    return ResourceVersion(metadata(obj).get("resourceVersion", ""))
+    return ResourceVersion((obj.get("metadata") or {}).get("resourceVersion", ""))
 
 
 def labels_of(obj: Object) -> dict[str, str]:
@@ -60,17 +60,21 @@ def annotations_of(obj: Object) -> dict[str, str]:
 
 def owners_of(obj: Object) -> list[Object]:
     """Return the owner references."""
-    return metadata(obj).get("ownerReferences") or []
+    return (obj.get("metadata") or {}).get("ownerReferences") or []
 
 
 def controller_of(obj: Object) -> Object | None:
     """Return the owner reference that has ``controller: true``, if any."""
-    return next((owner for owner in owners_of(obj) if owner.get("controller")), None)
+    for owner in (obj.get("metadata") or {}).get("ownerReferences") or ():
+        if owner.get("controller"):
+            found: Object = owner
+            return found
+    return None
 
 
 def is_being_deleted(obj: Object) -> bool:
     """Tell whether ``metadata.deletionTimestamp`` is set."""
-    return bool(metadata(obj).get("deletionTimestamp"))
+    return bool((obj.get("metadata") or {}).get("deletionTimestamp"))
 
 
 def has_finalizer(obj: Object, finalizer: str) -> bool:

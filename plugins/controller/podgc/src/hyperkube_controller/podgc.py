@@ -18,7 +18,7 @@ from hyperkube.client.reconcile import ReconcileLoop
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds.conditions import with_condition
-from hyperkube.kinds.pods import disruption_target, is_ready, is_terminal, status_of
+from hyperkube.kinds.pods import disruption_target, is_ready, is_terminal, node_index, status_of
 from hyperkube.kinds.resources import NODES, PODS
 from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import ApiError, NotFound
@@ -30,7 +30,7 @@ from hyperkube.plugin import Plugin
 QUARANTINE = 40.0
 THRESHOLD = 12500
 KEY = "all"
-_BY_NODE, _BY_END, _OUT_OF_SERVICE = "podgc/node", "podgc/end", "podgc/out of service"
+_BY_NODE, _BY_END, _OUT_OF_SERVICE = "node", "podgc/end", "podgc/out of service"
 _ENDED, _STUCK = "ended", "never on a node"
 _LABELS = ("namespace", "reason")
 _NOW = {"gracePeriodSeconds": 0}
@@ -134,7 +134,7 @@ class Podgc(Plugin):
         self._metrics.register(self.context)
         self._pods = self.informers.informer(PODS)
         self._nodes = self.informers.informer(NODES)
-        self._pods.add_index(_BY_NODE, _by_node)
+        self._pods.add_index(_BY_NODE, node_index)
         self._pods.add_index(_BY_END, _by_end)
         self._nodes.add_index(_OUT_OF_SERVICE, lambda node: ("",) if _is_dead(node) else ())
         self._loop = ReconcileLoop(self.context.name, self._sync, clock=self.context.clock, logger=self.context.logger)
@@ -204,10 +204,6 @@ class Podgc(Plugin):
         except NotFound:
             return True
         return False
-
-
-def _by_node(pod: Object) -> tuple[str, ...]:
-    return (node_of(pod),) if node_of(pod) else ()
 
 
 def _by_end(pod: Object) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from hyperkube.client.reconcile import ReconcileLoop
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds.conditions import with_condition
-from hyperkube.kinds.pods import disruption_target, spec_of, status_of
+from hyperkube.kinds.pods import disruption_target, node_index, spec_of, status_of
 from hyperkube.kinds.resources import NODES, PODS
 from hyperkube.kinds.taints import NO_EXECUTE, eviction_seconds
 from hyperkube.machinery.dataclass import dataclass
@@ -36,7 +36,7 @@ from hyperkube.plugin import Plugin
 
 WORKERS = 8
 EVENT = "TaintManagerEviction"
-_BY_NODE = "taint-eviction/node"
+_BY_NODE = "node"
 _BUCKETS = (0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 30, 60, 120, 180, 240)
 
 
@@ -84,7 +84,7 @@ class TaintEviction(Plugin):
         self._metrics.register(self.context)
         self._nodes = self.informers.informer(NODES)
         self._pods = self.informers.informer(PODS)
-        self._pods.add_index(_BY_NODE, _by_node)
+        self._pods.add_index(_BY_NODE, node_index)
         self._loop = ReconcileLoop(
             self.context.name, self._sync, clock=self.context.clock, logger=self.context.logger, workers=WORKERS
         )
@@ -177,8 +177,3 @@ def _deadline(before: Deadline | None, uid: str, left: float, now: float) -> Dea
         has_failed=before.has_failed,
         is_evicted=before.is_evicted,
     )
-
-
-def _by_node(pod: Object) -> tuple[str, ...]:
-    node = spec_of(pod).get("nodeName", "")
-    return (node,) if node else ()

@@ -22,7 +22,7 @@ from hyperkube.machinery.objects import Object, annotations_of, is_being_deleted
 
 KEEP_TERMINATED = "volumes.kubernetes.io/keep-terminated-pod-volumes"
 """An annotation of nodes whose pods keep their volumes when they have ended."""
-_BY_NODE, _BY_CLAIM = "attachdetach/node", "attachdetach/claim"
+_BY_NODE, _BY_CLAIM = "attachdetach/node", "claim"
 
 
 _MADE_ON_NODES = frozenset(

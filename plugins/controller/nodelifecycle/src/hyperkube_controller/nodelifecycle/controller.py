@@ -24,7 +24,7 @@ from hyperkube.client.reconcile import ReconcileLoop
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds.conditions import condition
-from hyperkube.kinds.pods import is_ready
+from hyperkube.kinds.pods import is_ready, node_index
 from hyperkube.kinds.resources import LEASES, NODES, PODS
 from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import ApiError, NotFound
@@ -43,7 +43,7 @@ GRACE = 40.0
 STARTUP_GRACE = 60.0
 MONITOR_PERIOD = 5.0
 """Seconds between marking a node as silent and emptying it: others that fell silent with it are marked meanwhile."""
-_BY_NODE = "nodelifecycle/node"
+_BY_NODE = "node"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +89,7 @@ class Nodelifecycle(Plugin):
         self._pods = self.informers.informer(PODS)
         # Those of all namespaces, which are watched for other controllers anyway: hardly any are not of nodes.
         self._leases = self.informers.informer(LEASES)
-        self._pods.add_index(_BY_NODE, _by_node)
+        self._pods.add_index(_BY_NODE, node_index)
         self._loop = ReconcileLoop(self.context.name, self._sync, clock=clock, logger=logger)
         self._nodes.add_handler(self._node_added, self._node_updated, self._node_deleted)
         self._leases.add_handler(self._lease_seen, self._lease_renewed)
@@ -302,11 +302,6 @@ class Nodelifecycle(Plugin):
 def _node_of(pod: Object) -> str:
     name: str = (pod.get("spec") or {}).get("nodeName") or ""
     return name
-
-
-def _by_node(pod: Object) -> tuple[str, ...]:
-    node = _node_of(pod)
-    return (node,) if node else ()
 
 
 def _is_silent(node: Object) -> bool:

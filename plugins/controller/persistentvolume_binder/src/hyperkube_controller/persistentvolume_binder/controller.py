@@ -77,7 +77,7 @@ class PersistentvolumeBinder(Plugin):
         self._volumes = self.informers.informer(PERSISTENT_VOLUMES)
         self._classes = self.informers.informer(STORAGE_CLASSES)
         self._pods = self.informers.informer(PODS)
-        self._pods.add_index("binder/claim", claim_keys)
+        self._pods.add_index("claim", claim_keys)
         self._loop = ReconcileLoop(self.context.name, self._sync, clock=clock, logger=self.context.logger)
         self._claims.add_handler(self._claim_seen, lambda _old, new: self._claim_seen(new), self._claim_seen)
         self._volumes.add_handler(self._volume_seen, lambda _old, new: self._volume_seen(new), self._volume_seen)
@@ -145,7 +145,7 @@ class PersistentvolumeBinder(Plugin):
 
     def _world(self, claim: Object) -> ClaimWorld:
         node = annotations_of(claim).get(SELECTED_NODE, "")
-        pods = self._pods.by_index("binder/claim", key_of(claim))
+        pods = self._pods.by_index("claim", key_of(claim))
         if not node:  # a scheduler that knows no volumes has placed the pod all the same
             node = next((spec_of(pod)["nodeName"] for pod in pods if spec_of(pod).get("nodeName")), "")
         return ClaimWorld(
@@ -192,7 +192,7 @@ class PersistentvolumeBinder(Plugin):
         reference = volume["spec"]["claimRef"]
         if self._claims.get(reference["namespace"], reference["name"]) is not None:
             return []
-        pods = self._pods.by_index("binder/claim", f"{reference['namespace']}/{reference['name']}")
+        pods = self._pods.by_index("claim", f"{reference['namespace']}/{reference['name']}")
         return sorted(key_of(pod) for pod in pods if not is_terminal(pod))
 
     def _kind(self, name: str) -> Volumes:

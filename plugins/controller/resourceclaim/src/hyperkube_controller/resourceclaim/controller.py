@@ -76,10 +76,12 @@ def extended_claim(pod: Object) -> str:
 
 
 def _by_claim(pod: Object) -> list[str]:
-    return [f"{namespace_of(pod)}/{name}" for _, name, _ in claims_of(pod)]
+    return [f"{namespace_of(pod)}/{name}" for _, name, _ in claims_of(pod)] if wanted(pod) else []
 
 
 def _by_template(pod: Object) -> list[str]:
+    if not wanted(pod):
+        return []
     templates = {str(entry.get("resourceClaimTemplateName") or "") for entry in wanted(pod)}
     return [f"{namespace_of(pod)}/{name}" for name in templates if name]
 

@@ -11,13 +11,13 @@ from hyperkube_lib.endpoints.service_pods import (
     hostname_of,
     is_headless,
     is_managed,
-    pod_changed,
     port_number,
     ports_of,
     publishes_not_ready,
     selector_of,
     target_of,
     watch_services,
+    what_counts,
 )
 from hyperkube_lib.endpoints.sync_spacing import SPACING_SECONDS, SyncSpacing
 from hyperkube_lib.endpoints.trigger_time_tracker import LAST_CHANGE_TRIGGER_TIME, TriggerTimeTracker, with_trigger_time
@@ -40,12 +40,12 @@ __all__ = [
     "hostname_of",
     "is_headless",
     "is_managed",
-    "pod_changed",
     "port_number",
     "ports_of",
     "publishes_not_ready",
     "selector_of",
     "target_of",
     "watch_services",
+    "what_counts",
     "with_trigger_time",
 ]

@@ -16,7 +16,8 @@ from hyperkube_lib.endpoints.sync_spacing import SyncSpacing
 
 from hyperkube.client.informer import Informer
 from hyperkube.client.reconcile import ReconcileLoop
-from hyperkube.kinds.pods import is_ready, is_terminal, phase, spec_of, status_of
+from hyperkube.kinds.conditions import is_true
+from hyperkube.kinds.pods import is_terminal, spec_of, status_of
 from hyperkube.machinery.objects import Object, is_being_deleted, key_of, labels_of, name_of, namespace_of
 
 HEADLESS = "service.kubernetes.io/headless"
@@ -138,30 +139,26 @@ def _row(port: Object, number: int) -> tuple[tuple[str, Any], ...]:
     return tuple(row)
 
 
-def _may_be_listed(pod: Object) -> bool:
-    """Tell whether some service might list the pod: it has an address and has not ended."""
-    status = status_of(pod)
-    return bool(status.get("podIP") or status.get("podIPs")) and not is_terminal(pod)
+def what_counts(pod: Object) -> tuple[object, ...]:
+    """Return what of a pod, beside its labels, endpoints depend on; empty if no service would list it.
 
-
-def pod_changed(old: Object, new: Object) -> bool:
-    """Tell whether a change of a pod, other than of its labels, can change its services' endpoints."""
-    return (
-        status_of(old).get("podIPs") != status_of(new).get("podIPs")
-        or status_of(old).get("podIP") != status_of(new).get("podIP")
-        or is_ready(old) != is_ready(new)
-        or phase(old) != phase(new)
-        or is_being_deleted(old) != is_being_deleted(new)
-        or spec_of(old).get("nodeName") != spec_of(new).get("nodeName")
-        or any(spec_of(old).get(part) != spec_of(new).get(part) for part in ("hostname", "subdomain"))
-    )
+    That is so before it has an address, and when it has ended.
+    """
+    spec, status = spec_of(pod), status_of(pod)
+    ip, ips = status.get("podIP"), status.get("podIPs")
+    if not (ip or ips) or is_terminal(pod):
+        return ()
+    place = spec.get("nodeName"), spec.get("hostname"), spec.get("subdomain")
+    return ip, ips, status.get("phase"), is_true(status, "Ready"), is_being_deleted(pod), place
 
 
 def _keys_of_services(pod: Object, services: Informer) -> set[str]:
     """Return the keys of the services that select the pod."""
-    labels = labels_of(pod).items()
-    found = (service for label in labels_in_index(pod) for service in services.by_index(BY_LABEL, label))
-    return {key_of(service) for service in found if selector_of(service).items() <= labels}
+    labels, keys = labels_of(pod).items(), set()
+    for label in labels_in_index(pod):
+        if services.index_size(BY_LABEL, label):
+            keys |= {key_of(each) for each in services.by_index(BY_LABEL, label) if selector_of(each).items() <= labels}
+    return keys
 
 
 def watch_services(
@@ -181,14 +178,15 @@ def watch_services(
             loop.queue.add_after(key, batch_period or spacing.wait(key))
 
     def seen(pod: Object) -> None:
-        if _may_be_listed(pod):
+        if what_counts(pod):
             enqueue(keys(pod))
 
     def changed(old: Object, new: Object) -> None:
-        if not (_may_be_listed(old) or _may_be_listed(new)):
+        before, after = what_counts(old), what_counts(new)
+        if not before and not after:
             return
         relabeled = labels_of(old) != labels_of(new)
-        if pod_changed(old, new):
+        if before != after:
             enqueue(keys(new) | keys(old) if relabeled else keys(new))
         elif relabeled:
             # A service that selects the pod before and after lists it as it did.
