@@ -18,6 +18,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -151,19 +152,21 @@ def count(pid: int, what: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """What a process has when it rests: MiB resident, threads, descriptors and asyncio tasks."""
+    """What a process has when it rests: MiB resident, threads, descriptors, asyncio tasks, and names of threads."""
 
     resident: float
     threads: int
     descriptors: int
     tasks: int
+    names: tuple[str, ...] = ()
 
 
 def at_rest(pid: int, client: Client) -> Rest:
     """Return what a cluster has now."""
     stacks = client.request("GET", "/debug/pprof/goroutine").body.decode()
     tasks = sum(line.startswith("task ") for line in stacks.splitlines())
-    return Rest(resident(pid), count(pid, "task"), count(pid, "fd"), tasks)
+    names = sorted(line.split()[1] for line in stacks.splitlines() if line.startswith("thread "))
+    return Rest(resident(pid), count(pid, "task"), count(pid, "fd"), tasks, tuple(names))
 
 
 def stored(folder: Path) -> tuple[int, int]:
@@ -215,6 +218,8 @@ def soak(minutes: float, rate: float = 0.0, rest: float = REST_SECONDS) -> bool:
     said = verdicts(loaded, fresh, size, live)
     for text, holds in said.items():
         print(text if holds else f"TOO MUCH: {text}", flush=True)
+    left = Counter(loaded.names) - Counter(fresh.names)
+    print("threads that a fresh start has not:", ", ".join(sorted(left.elements())) or "none", flush=True)
     return is_well and all(said.values())
 
 
