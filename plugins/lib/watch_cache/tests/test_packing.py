@@ -6,7 +6,7 @@ import orjson
 import pytest
 from hyperkube_lib.watch_cache.cached_object import CachedObject, read_object
 from hyperkube_lib.watch_cache.cold_objects import _PACKED, PAUSE_SECONDS, PERIOD_SECONDS
-from hyperkube_lib.watch_cache.event_history import HistoryLimits
+from hyperkube_lib.watch_cache.event_history import PACK_SECONDS, HistoryLimits
 from hyperkube_lib.watch_cache.packing import Packer
 from hyperkube_lib.watch_cache.watch_cache import StoreCache
 
@@ -205,6 +205,67 @@ def test_the_budget_bounds_what_is_packed_too():
     history = events.cache._history
 
     assert history._size <= 4 * body
-    assert history._size == sum(record.previous.held for _, record in history._events if record.previous)
-    assert history._loose_size <= body
+    assert history._size == held_by(history)
+    assert history._loose_size <= 2 * body
     assert begin < history.complete_from < last
+
+
+def held_by(history):
+    return sum(record.previous.held for _, record in history._events if record.previous)
+
+
+def test_what_the_history_holds_is_packed_behind_the_changes():
+    body = len(orjson.dumps(event("a")))
+    events = Events(limits=HistoryLimits(events=1, seconds=60, size=100 * body))
+    events.cache.list()
+    for _ in range(41):
+        events.put("a")
+    history = events.cache._history
+    before = history._loose_size
+    events.clock.advance(PACK_SECONDS)
+    events.clock.advance(PACK_SECONDS)
+
+    assert before > 30 * body
+    assert history._loose_size <= 25 * body
+    assert history._size == held_by(history)
+    assert all(obj.is_loose for _, record in list(history._events)[-20:] if (obj := record.previous))
+
+
+@pytest.mark.parametrize("meanwhile", ["a change", "a fresh start"])
+def test_what_is_forgotten_while_it_is_packed_counts_for_nothing(monkeypatch, meanwhile):
+    body = len(orjson.dumps(event("a")))
+    events = Events(limits=HistoryLimits(events=1, seconds=60, size=100 * body))
+    events.cache.list()
+    for _ in range(30):
+        events.put("a")
+    history, packer, calls = events.cache._history, events.cache._packer, []
+    pack = packer.pack
+
+    def interrupted(body, **options):
+        calls.append(body)
+        if len(calls) == 1:
+            if meanwhile == "a change":
+                history._limits = HistoryLimits(events=1, seconds=0, size=100 * len(body))
+                history.forget(events.clock.monotonic())
+            else:
+                history.restart(events.store.revision())
+        return pack(body, **options)
+
+    monkeypatch.setattr(packer, "pack", interrupted)
+    events.clock.advance(PACK_SECONDS)
+
+    assert calls
+    assert len(history) == (1 if meanwhile == "a change" else 0)
+    assert history._size == held_by(history)
+
+
+def test_what_the_history_packed_meanwhile_stays_as_it_is():
+    packer = Packer()
+    obj = CachedObject("/registry/events/a", 1, b"{}" * 1000)
+
+    bodies = obj.packed(packer)
+    obj.pack(packer, stays=True)
+    obj.exchange(bodies, packer)
+    packed = obj.held
+    assert obj.body == b"{}" * 1000
+    assert obj.held == packed < 1000

@@ -30,6 +30,9 @@ _HEAD = re.compile(
 Fields: TypeAlias = Callable[[dict[str, Any]], Mapping[str, str]]
 """Returns what field selectors and indexes may use of an object."""
 
+Exchange: TypeAlias = "tuple[bytes | Packed, Packed]"
+"""A body, and the same packed."""
+
 _INVOLVED = b'"involvedObject":'
 """What is before the brace of an event's reference; no member of metadata has that name, so it needs no counting."""
 
@@ -110,11 +113,24 @@ class CachedObject:
         Until the body is read, unless it `stays` packed also then. Readers need no lock: either they find what was
         there, or what takes its place.
         """
-        body, fields = self._body, self._fields
+        self.exchange(self.packed(packer, stays=stays), packer)
+
+    def packed(self, packer: Packer, *, stays: bool = False) -> Exchange:
+        """Return what takes the body's place by `exchange`; the lock is not needed.
+
+        zlib gives the interpreter away, and it may take long to get it back: changes would wait for the lock meanwhile.
+        """
+        body = self._body
         if isinstance(body, bytes):
-            self._body = packer.pack(body, stays=stays)
-        elif stays:
-            self._body = body.staying()
+            return body, packer.pack(body, stays=stays)
+        return body, body.staying() if stays else body
+
+    def exchange(self, bodies: Exchange, packer: Packer) -> None:
+        """Pack it with what `packed` returned, unless something else has come there meanwhile; used under the lock."""
+        fields = self._fields
+        if self._body is not bodies[0]:
+            return
+        self._body = bodies[1]
         if fields and isinstance(fields, Mapping):
             self._fields = (packer.names(fields), *fields.values())
 

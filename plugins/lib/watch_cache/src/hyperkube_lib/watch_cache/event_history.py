@@ -10,12 +10,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from itertools import takewhile
 from typing import NamedTuple
 
 from hyperkube_lib.watch_cache.cached_object import CachedObject
 from hyperkube_lib.watch_cache.packing import Packer
 from hyperkube_lib.watch_cache.watchers import DELETED, CacheEvent
+
+from hyperkube.machinery.clock import Clock
 
 
 class HistoryLimits(NamedTuple):
@@ -37,6 +40,19 @@ class HistoryLimits(NamedTuple):
 _LOOSE = 4
 """The part of the budget, as a divisor, up to which old bodies are kept as they are."""
 
+_MOST_LOOSE = 2
+"""The part up to which they may wait for the clock's thread to pack them."""
+
+PACK_SECONDS, _AT_ONCE = 0.01, 16
+"""How long after a change its bodies are packed, and how many events at a time: each needs the interpreter twice."""
+
+
+class Beside(NamedTuple):
+    """What a history needs to pack beside the changes that it is told of: the lock it is used under, and a clock."""
+
+    lock: AbstractContextManager[object]
+    clock: Clock
+
 
 class EventHistory:
     """Events in order; used under the lock of its cache.
@@ -44,14 +60,27 @@ class EventHistory:
     The invariant: every change of the resource after `complete_from` is here, and nothing at or before it is promised.
     So a watch can be resumed from `complete_from` or later, and from nowhere earlier.
     `_loose` are those of the events, in order, whose old bodies are not packed, with what these weigh.
+
+    Args:
+        limits: how much it keeps.
+        packer: of its cache.
+        complete_from: where it begins.
+        beside: with it bodies are mostly packed on the clock's thread: a change that waited for zlib to get the
+            interpreter back would keep all that come after it waiting.
     """
 
-    def __init__(self, limits: HistoryLimits, packer: Packer, complete_from: int = 0) -> None:
+    def __init__(
+        self, limits: HistoryLimits, packer: Packer, complete_from: int = 0, *, beside: Beside | None = None
+    ) -> None:
         self._limits = limits
         self._packer = packer
         self._events: deque[tuple[float, CacheEvent]] = deque()
         self._loose: deque[tuple[CacheEvent, int]] = deque()
         self._size = self._loose_size = 0
+        self._beside = beside
+        self._is_packing = False
+        self._packed: CacheEvent | None = None
+        """The event that is being packed, while it is remembered."""
         self.complete_from = complete_from
 
     def __len__(self) -> int:
@@ -61,6 +90,7 @@ class EventHistory:
         """Forget everything: the past begins at `complete_from`."""
         self._events.clear()
         self._loose.clear()
+        self._packed = None
         self._size = self._loose_size = 0
         self.complete_from = complete_from
 
@@ -73,7 +103,10 @@ class EventHistory:
             self._loose.append((event, weight))
             self._size += weight
             self._loose_size += weight
-            self._pack()
+            self._pack(_LOOSE if self._beside is None else _MOST_LOOSE)
+            if self._beside is not None and self._is_heavy and not self._is_packing:
+                self._is_packing = True
+                self._beside.clock.call_later(PACK_SECONDS, self._pack_beside)
         self.forget(now)
 
     def forget(self, now: float) -> None:
@@ -82,6 +115,8 @@ class EventHistory:
         while len(events) > limits.events and (self._size > limits.size or events[0][0] <= now - limits.seconds):
             _, old = events.popleft()
             self._size -= _weight(old)
+            if old is self._packed:
+                self._packed = None
             if self._loose and self._loose[0][0] is old:
                 self._loose_size -= self._loose.popleft()[1]
             # The change itself is gone: complete is what comes after it.
@@ -106,7 +141,7 @@ class EventHistory:
         added = sum(weight for _, weight in loose)
         self._size += added
         self._loose_size += added
-        self._pack()
+        self._pack(_LOOSE)
         self.complete_from = complete_from
         return True
 
@@ -124,15 +159,43 @@ class EventHistory:
                 past[event.object.key] = event.previous
         return past
 
-    def _pack(self) -> None:
-        """Pack what the oldest events hold, down to what may be loose."""
-        most = self._limits.size // _LOOSE
+    @property
+    def _is_heavy(self) -> bool:
+        return self._loose_size > self._limits.size // _LOOSE and bool(self._loose)
+
+    def _pack(self, part: int) -> None:
+        """Pack what the oldest events hold, down to a part of the budget."""
+        most = self._limits.size // part
         while self._loose_size > most and self._loose:
-            event, weight = self._loose.popleft()
+            event, weight = self._take_loose()
             for obj in _held_by(event):
                 obj.pack(self._packer, stays=True)
-            self._loose_size -= weight
             self._size += _weight(event) - weight
+
+    def _take_loose(self) -> tuple[CacheEvent, int]:
+        event, weight = self._loose.popleft()
+        self._loose_size -= weight
+        return event, weight
+
+    def _pack_beside(self) -> None:
+        """Pack what some of the oldest events hold, and come back for the others; without the lock, on a timer."""
+        assert self._beside is not None  # noqa: S101  it has begun the timer
+        lock, clock = self._beside
+        for _ in range(_AT_ONCE):
+            with lock:
+                if not self._is_heavy:
+                    self._is_packing = False
+                    return
+                event, weight = self._take_loose()
+                self._packed = event
+            bodies = [(obj, obj.packed(self._packer, stays=True)) for obj in _held_by(event)]
+            with lock:
+                for obj, exchange in bodies:
+                    obj.exchange(exchange, self._packer)
+                if self._packed is event:  # else it was forgotten meanwhile, with what it weighed then
+                    self._size += _weight(event) - weight
+                    self._packed = None
+        clock.call_later(PACK_SECONDS, self._pack_beside)
 
     def _newest_first(self, revision: int) -> Iterator[CacheEvent]:
         newest_first = (event for _, event in reversed(self._events))

@@ -50,7 +50,7 @@ class _StaysPacked(Packed):
 
 
 class Packer:
-    """Packs the bodies of one resource; used under the lock of its cache."""
+    """Packs the bodies of one resource; `names` is used under the lock of its cache, `pack` with it or without."""
 
     def __init__(self) -> None:
         self._dictionary = b""
@@ -64,9 +64,10 @@ class Packer:
 
     def pack(self, body: bytes, *, stays: bool = False) -> Packed:
         """Return a body compressed; see `Packed.stays`."""
-        if not self._left:
+        if self._left <= 0:
             self._dictionary, self._left = body[: 1 << (_WINDOW - 1)], _RENEWED_AFTER
         self._left -= 1
-        pressed = zlib.compressobj(_LEVEL, zlib.DEFLATED, -_WINDOW, _MEMORY, zlib.Z_DEFAULT_STRATEGY, self._dictionary)
+        dictionary = self._dictionary  # looked at once: another thread may change it
+        pressed = zlib.compressobj(_LEVEL, zlib.DEFLATED, -_WINDOW, _MEMORY, zlib.Z_DEFAULT_STRATEGY, dictionary)
         made = _StaysPacked if stays else Packed
-        return made(pressed.compress(body) + pressed.flush(), self._dictionary)
+        return made(pressed.compress(body) + pressed.flush(), dictionary)

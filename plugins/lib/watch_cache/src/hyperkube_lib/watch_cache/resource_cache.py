@@ -14,7 +14,7 @@ from hyperkube_lib.watch_cache.cache_source import Source
 from hyperkube_lib.watch_cache.cached_object import CachedObject, Transform
 from hyperkube_lib.watch_cache.cold_objects import in_pieces
 from hyperkube_lib.watch_cache.decoding import DamagedObject, Decoder, UnreadableKeys
-from hyperkube_lib.watch_cache.event_history import EventHistory, HistoryLimits
+from hyperkube_lib.watch_cache.event_history import Beside, EventHistory, HistoryLimits
 from hyperkube_lib.watch_cache.listing import ListResult, Part, part_of, read_page
 from hyperkube_lib.watch_cache.object_table import IndexFunction, ObjectTable, in_index, only
 from hyperkube_lib.watch_cache.packing import Packer
@@ -84,7 +84,7 @@ class ResourceCache:
         self._objects = ObjectTable(self._indexes)
         self._unreadable = UnreadableKeys()
         self._packer = Packer()
-        self._history = EventHistory(limits or HistoryLimits(), self._packer)
+        self._history = EventHistory(limits or HistoryLimits(), self._packer, beside=Beside(self._lock, clock))
         self._watchers = WatcherTable(self._indexes)
         self._pending: list[StoreEvent] | None = None
         self._revision = 0
@@ -338,8 +338,9 @@ class ResourceCache:
             self._revision = max(reached, events[-1].revision)
 
     def _pack(self, obj: CachedObject, *, stays: bool = False) -> None:
-        with self._lock:  # which is that of the packer, and not for long
-            obj.pack(self._packer, stays=stays)
+        bodies = obj.packed(self._packer, stays=stays)
+        with self._lock:
+            obj.exchange(bodies, self._packer)
 
     def _change(self, event: StoreEvent) -> CacheEvent | None:
         """Change the content by one event; return what watchers see, None for what they never saw."""
