@@ -66,9 +66,12 @@ def seen(records):
 
 
 def next_records(watch, count):
-    records = watch.drain()
-    while len(records) < count and watch.wait(30):
-        records += watch.drain()
+    records = []
+    while len(records) < count:
+        found = watch.drain()
+        if not found and not watch.wait(30):  # only an empty answer has the reader notified again
+            break
+        records += found
     return records
 
 
