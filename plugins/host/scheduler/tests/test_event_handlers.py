@@ -29,6 +29,9 @@ class Moves:
     def delete(self, key):
         self.told.append(key)
 
+    def reject(self, key, reason):
+        self.told.append((key, reason))
+
 
 def pod(cpu="1", *, whole=False, has=None, **more):
     resources = {"requests": {"cpu": cpu}}
@@ -44,7 +47,7 @@ def pod(cpu="1", *, whole=False, has=None, **more):
 def world():
     client, clock, moves = FakeClient(), FakeClock(), Moves()
     informers = InformerFactory(client, clock)
-    EventHandlers(SchedulerCache(), moves, None, SchedulerMetrics(clock)).watch(informers)
+    EventHandlers(SchedulerCache(), moves, None, SchedulerMetrics(clock), moves.reject).watch(informers)
     informers.start()
     yield client, moves
     informers.stop()
@@ -93,6 +96,28 @@ def test_a_pod_that_went_leaves_room(world):
     client.delete(PODS, "pod2", "default", options={"gracePeriodSeconds": 0})
 
     assert eventually(lambda: "pod gone" in moves.told)
+
+
+def test_a_pod_that_went_gets_no_permission(world):
+    client, moves = world
+    client.create(PODS, pod())
+    eventually(lambda: "pod" in moves.told)
+
+    client.delete(PODS, "pod2", "default", options={"gracePeriodSeconds": 0})
+
+    assert eventually(lambda: ("default/pod2", "removed") in moves.told)
+
+
+def test_nor_does_one_that_is_being_deleted(world):
+    client, moves = world
+    client.create(PODS, {**pod(), "metadata": {**pod()["metadata"], "finalizers": ["example.com/keep"]}})
+    eventually(lambda: "pod" in moves.told)
+    assert ("default/pod2", "removed") not in moves.told
+
+    client.delete(PODS, "pod2", "default", options={"gracePeriodSeconds": 0})
+
+    assert client.get(PODS, "pod2", "default")["metadata"]["deletionTimestamp"]
+    assert eventually(lambda: ("default/pod2", "removed") in moves.told)
 
 
 def test_a_node_that_went_may_have_been_the_emptiest_domain(world):

@@ -7,7 +7,7 @@ import pytest
 from hyperkube_host.scheduler.binding.binder import Binder
 
 from hyperkube.machinery.clock import SystemClock
-from hyperkube.machinery.errors import Conflict, Forbidden, InternalError
+from hyperkube.machinery.errors import Conflict, Forbidden, InternalError, NotFound
 
 
 class Fails:
@@ -20,12 +20,12 @@ class Fails:
         raise self._error
 
 
-def outcome(error, stored):
+def outcome(error, stored, **parts):
     """Bind a pod with a plugin that raises; return what came of it."""
     profile = SimpleNamespace(reserves=(), permits=(), pre_binds=(), binds=(("Fails", Fails(error)),), post_binds=())
-    pod = SimpleNamespace(key="default/web", pod={"spec": {}})
+    pod = SimpleNamespace(key="default/web", pod={"metadata": {"name": "web"}, "spec": {}})
     clock, told, done = SystemClock(), [], threading.Event()
-    binder = Binder(clock, stored=stored)
+    binder = Binder(clock, stored=stored, **parts)
 
     def finished(result):
         told.append(result)
@@ -59,6 +59,34 @@ def test_a_server_that_is_away_is_asked_again(monkeypatch):
 
     assert outcome(ConnectionError("reset"), stored) is None
     assert next(answers, None) is None
+
+
+def asked(_pod, _node):
+    raise AssertionError("the API was asked though its answer was plain")
+
+
+@pytest.mark.parametrize(
+    ("details", "gone"),
+    [({"kind": "pods", "name": "web"}, True), ({"kind": "persistentvolumeclaims", "name": "web"}, False)],
+    ids=["pod", "other"],
+)
+def test_of_what_is_not_found_nothing_more_is_asked(details, gone):
+    failed = outcome(NotFound("not found", details=details), asked)
+
+    assert (str(failed), failed.rejected, failed.gone) == ("not found", False, gone)
+
+
+def test_a_pod_that_went_while_its_binding_waited_is_not_bound():
+    failed = outcome(AssertionError("it was bound"), asked, wanted=lambda pod: pod["metadata"]["name"] != "web")
+
+    assert (str(failed), failed.gone) == ("pod default/web is gone", True)
+
+
+def test_what_is_told_of_a_pod_is_settled_before_it_is_bound():
+    settled = []
+
+    assert str(outcome(Conflict("taken"), lambda _pod, _node: settled == [], settle=settled.append)) == "taken"
+    assert settled == ["default/web"]
 
 
 def test_who_may_not_ask_takes_the_error_as_it_is():

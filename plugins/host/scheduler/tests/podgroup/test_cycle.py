@@ -50,7 +50,7 @@ class Told:
     def record_failure(self, pod, reason, message, nominated=None):
         self.refused_with[pod["metadata"]["name"]] = (reason, message)
 
-    def add(self, write):
+    def add(self, key, write):
         self.writes.append(write)
 
 

@@ -215,3 +215,16 @@ def test_a_pod_whose_claims_were_made_is_tried_again():
     queue.add({**pod("a"), "status": {"resourceClaimStatuses": [{"name": "gpu", "resourceClaimName": "a-gpu-x"}]}})
 
     assert (gated, untouched, queue.pending()["active"]) == (1, 1, 1)
+
+
+def test_it_holds_a_pod_until_that_is_bound_or_gone_and_no_other_of_its_name():
+    queue = SchedulingQueue(FakeClock(), by_priority)
+    one, other = pod("web"), pod("web")
+    one["metadata"]["uid"], other["metadata"]["uid"] = "1", "2"
+    queue.add(one)
+
+    queued = queue.pop()
+
+    assert (queue.holds(one), queue.holds(other)) == (True, False)
+    queue.done(queued)
+    assert not queue.holds(one)

@@ -16,13 +16,23 @@ from hyperkube.kinds.pods import containers, is_terminal, priority_of
 from hyperkube.kinds.resources import NODES, PODS
 from hyperkube.machinery.objects import NodeName, Object, is_being_deleted, key_of, labels_of, name_of
 
+REMOVED = "removed"
+"""Why a pod that is deleted gets no permission. Source: kubernetes ``framework/runtime`` (RejectWaitingPod)."""
+
 
 class EventHandlers:
     """Takes in what informers say, and times it; its methods are called on the informers' threads."""
 
     def __init__(
-        self, cache: SchedulerCache, queue: SchedulingQueue, profiles: Profiles, metrics: SchedulerMetrics
+        self,
+        cache: SchedulerCache,
+        queue: SchedulingQueue,
+        profiles: Profiles,
+        metrics: SchedulerMetrics,
+        reject: Callable[[str, str], object] = lambda _key, _reason: None,
     ) -> None:
+        """Take the parts; `reject` ends the wait for permission of a pod, ``namespace/name``, for a reason."""
+        self._reject = reject
         self._cache = cache
         self._queue = queue
         self._profiles = profiles
@@ -57,6 +67,8 @@ class EventHandlers:
     def _pod(self, old: Object | None, pod: Object) -> None:
         ended = is_terminal(pod)
         placed = self._cache.put_pod(pod)
+        if is_being_deleted(pod):
+            self._reject(key_of(pod), REMOVED)
         if placed or ended or is_being_deleted(pod):
             if not placed or pod.get("spec", {}).get("nodeName"):
                 self._queue.delete(key_of(pod))
@@ -73,6 +85,7 @@ class EventHandlers:
 
     def _pod_gone(self, pod: Object) -> None:
         self._queue.delete(key_of(pod))
+        self._reject(key_of(pod), REMOVED)
         if self._cache.remove_pod(pod):
             self._queue.move_all(POD_DELETED)
 

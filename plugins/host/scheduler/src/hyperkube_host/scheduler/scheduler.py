@@ -56,6 +56,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("hyperkube.scheduler")
 RELOAD_SECONDS = 1.0
+EVENT_WRITERS = 16
+"""Events on their way at once at the most: twenty pods a second are told of to a server that takes half a second."""
 
 
 class Scheduler:
@@ -86,21 +88,15 @@ class Scheduler:
         self._client = client
         self._options = options
         self._on_lost = on_lost
-        self._recorder = EventRecorder(client, self._clock, options.configuration.scheduler_name or DEFAULT_NAME)
+        name = options.configuration.scheduler_name or DEFAULT_NAME
+        self._recorder = EventRecorder(client, self._clock, name, writers=EVENT_WRITERS)
         self._informers = InformerFactory(client, self._clock, projections={PODS: AssignedPodTransform()})
         self._source = Source(options.configuration, client)
         self.metrics = SchedulerMetrics(self._clock)
         self._profiles = Profiles(
-            self._source.read(),
-            client,
-            self._informers,
-            self._clock,
-            options.values,
-            self.wake,
-            self,
-            self.metrics,
+            self._source.read(), client, self._informers, self._clock, options.values, self.wake, self, self.metrics,
             random,
-        )
+        )  # fmt: skip
         if self._source.files:
             self._profiles.loaded()  # what a file says wrong should be known before anything runs
         parts = self._parts = self._make_parts()
@@ -110,7 +106,8 @@ class Scheduler:
         self._schedule_one = ScheduleOne(parts, pod_scheduler)
         groups = self._informers.informer(POD_GROUPS) if any(parts.gates.get(name) for name in GATES) else None
         self._pod_group_cycle = PodGroupCycle(parts, self._schedule_one, pod_scheduler, groups)
-        self._event_handlers = EventHandlers(parts.cache, parts.queue, self._profiles, parts.metrics)
+        reject = self._binder.reject
+        self._event_handlers = EventHandlers(parts.cache, parts.queue, self._profiles, parts.metrics, reject)
         self._elector: LeaderElector | None = None
         self._closing = threading.Event()
         self._has_work = threading.Event()
@@ -132,6 +129,7 @@ class Scheduler:
             incoming=self.metrics.incoming,
         )
         file = ExplanationFile(options.explanations_file) if options.explanations_file is not None else None
+        api_dispatcher = ApiDispatcher(self._client, clock, self._recorder, queue.has_active, queue.holds)
         return SchedulerParts(
             client=self._client,
             clock=clock,
@@ -139,9 +137,14 @@ class Scheduler:
             cache=SchedulerCache(),
             queue=queue,
             binder=Binder(
-                clock, self.metrics, BindPodsRateLimiter(clock, options.bind_qps, options.bind_burst), self._is_stored
+                clock,
+                self.metrics,
+                BindPodsRateLimiter(clock, options.bind_qps, options.bind_burst),
+                self._is_stored,
+                api_dispatcher.settle,
+                queue.holds,
             ),
-            api_dispatcher=ApiDispatcher(self._client, clock, self._recorder, queue.has_active),
+            api_dispatcher=api_dispatcher,
             explanations=Explanations(file=file, busy=queue.has_active),
             metrics=self.metrics,
         )

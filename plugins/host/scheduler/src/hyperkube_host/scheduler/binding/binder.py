@@ -17,8 +17,8 @@ from hyperkube_lib.serving.workers import WorkerPool
 from hyperkube.hookspecs.scheduling import PodInfo
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.dataclass import dataclass
-from hyperkube.machinery.errors import ApiError, HyperkubeError
-from hyperkube.machinery.objects import NodeName
+from hyperkube.machinery.errors import ApiError, HyperkubeError, NotFound
+from hyperkube.machinery.objects import NodeName, Object, name_of
 
 THREADS = 16
 """Bindings under way at once: fewer wait in a line behind everything else that the API server is asked meanwhile."""
@@ -35,10 +35,14 @@ ASK_AGAIN_SECONDS = 1.0
 
 
 class NotBound(HyperkubeError):
-    """A plugin refused, or the API did; the message says why. `rejected` tells a plugin's refusal from a failure."""
+    """A plugin refused, or the API did; the message says why.
 
-    def __init__(self, message: str, *, rejected: bool, plugin: str = "") -> None:
+    `rejected` tells a plugin's refusal from a failure; `gone`: there is no such pod any more.
+    """
+
+    def __init__(self, message: str, *, rejected: bool, plugin: str = "", gone: bool = False) -> None:
         super().__init__(message)
+        self.gone = gone
         self.rejected = rejected
         self.plugin = plugin
 
@@ -58,10 +62,23 @@ class Binder:
         metrics: SchedulerMetrics | None = None,
         rate: BindPodsRateLimiter | None = None,
         stored: Stored = lambda _pod, _node: False,
+        settle: Callable[[str], None] = lambda _key: None,
+        wanted: Callable[[Object], bool] = lambda _pod: True,
     ) -> None:
-        """Take what counts and limits bindings, and what asks the API about one whose answer was an error."""
+        """Take the parts.
+
+        Args:
+            clock: the cluster's time.
+            metrics: counts bindings.
+            rate: limits them.
+            stored: asks the API about one whose answer was an error.
+            settle: called with the pod's key before it is bound: ends what is written about it still.
+            wanted: tells whether a pod is to be bound still: it may be deleted while its binding waits for a thread.
+        """
         self._clock = clock
         self._stored = stored
+        self._settle = settle
+        self._wanted = wanted
         self._rate = rate or BindPodsRateLimiter(clock, 0.0, 0)
         self._closing = threading.Event()
         self._metrics = metrics or SchedulerMetrics(clock)
@@ -204,10 +221,12 @@ class Binder:
         try:
             if waits is not None:
                 self._wait(pod.key, *waits)
-            self._rate.take(self._closing)
-            _bind(framework, pod, node, PointTimes(self._metrics, _profile_name(pod)))
+            self._bind_in_turn(framework, pod, node)
         except NotBound as refusal:
             error = refusal
+        except NotFound as failure:
+            is_pod = (failure.details.get("kind"), failure.details.get("name")) == ("pods", name_of(pod.pod))
+            error = NotBound(str(failure), rejected=False, gone=is_pod)
         except (ApiError, OSError) as failure:
             if not self._bound_after_all(pod, node):
                 error = NotBound(str(failure), rejected=False)
@@ -219,6 +238,13 @@ class Binder:
         with self._lock:
             self._under_way -= 1
         finished(error)
+
+    def _bind_in_turn(self, framework: Framework, pod: PodInfo, node: NodeName) -> None:
+        self._rate.take(self._closing)
+        if not self._wanted(pod.pod):
+            raise NotBound(f"pod {pod.key} is gone", rejected=False, gone=True)
+        self._settle(pod.key)
+        _bind(framework, pod, node, PointTimes(self._metrics, _profile_name(pod)))
 
     def _bound_after_all(self, pod: PodInfo, node: NodeName) -> bool:
         """Find out what became of a binding whose answer is lost: room that is taken must not be given away."""

@@ -224,7 +224,7 @@ class PodGroupCycle:
                 else:
                     return
 
-        self._api_dispatcher.add(write)
+        self._api_dispatcher.add(f"pod group {key[0]}/{key[1]}", write)
 
 
 def _order(queued: QueuedPodInfo) -> tuple[int, float]:

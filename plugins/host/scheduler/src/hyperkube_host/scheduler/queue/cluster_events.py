@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from hyperkube.machinery.objects import Object, labels_of
+
 NODE, NODE_DELETED = "node", "node gone"
 POD, POD_DELETED = "pod", "pod gone"
 """Of pods that have a node: placed or relabelled, ended or deleted or made smaller."""
@@ -29,3 +31,13 @@ QueueingHint = Callable[[str, str], bool]
 def label(event: str) -> str:
     """Return what an event is called in metrics; the plugins' own ones keep their names."""
     return LABELS.get(event, event)
+
+
+def is_pod_updated(before: Object, pod: Object) -> bool:
+    """Tell whether a change of a pod may decide where it can go: its spec, labels, or the claims made for it."""
+    return (
+        before.get("spec") != pod.get("spec")
+        or labels_of(before) != labels_of(pod)
+        or (before.get("status") or {}).get("resourceClaimStatuses")
+        != (pod.get("status") or {}).get("resourceClaimStatuses")
+    )

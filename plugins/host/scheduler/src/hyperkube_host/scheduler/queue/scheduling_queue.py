@@ -28,7 +28,7 @@ from hyperkube_host.scheduler.queue.cluster_events import WILDCARD, QueueingHint
 from hyperkube.hookspecs.pod_groups import GroupKey, group_of
 from hyperkube.machinery.clock import Clock, Timer
 from hyperkube.machinery.dataclass import dataclass
-from hyperkube.machinery.objects import Object, key_of, labels_of, uid_of
+from hyperkube.machinery.objects import Object, key_of, uid_of
 
 FIRST_BACKOFF_SECONDS = 1.0
 MAX_BACKOFF_SECONDS = 10.0
@@ -153,7 +153,7 @@ class SchedulingQueue:
                 self._activate(key, entry, cluster_events.UNSCHEDULED_POD_ADD)
                 return
             before, entry.pod = entry.pod, pod
-            if not _is_pod_updated(before, pod):
+            if not cluster_events.is_pod_updated(before, pod):
                 return
             if entry.state is QueueState.IN_FLIGHT:
                 entry.updated = True  # it must not be in the heap now; `add_unschedulable` looks at this
@@ -198,6 +198,11 @@ class SchedulingQueue:
         """Tell whether the attempt is still wanted: the pod was not deleted or replaced meanwhile."""
         with self._condition:
             return self._entries.get(queued.key) is queued.entry
+
+    def holds(self, pod: Object) -> bool:
+        """Tell whether a pod is in some part of the queue, and not another one of its name."""
+        entry = self._entries.get(key_of(pod))  # a single look, which needs no lock
+        return entry is not None and uid_of(entry.pod) == uid_of(pod)
 
     def done(self, queued: QueuedPodInfo) -> None:
         """Forget a pod that is bound, though not another one that has its name by now."""
@@ -386,13 +391,3 @@ class SchedulingQueue:
         if entry.timer is not None:
             entry.timer.cancel()
             entry.timer = None
-
-
-def _is_pod_updated(before: Object, pod: Object) -> bool:
-    """Tell whether a change of a pod may decide where it can go: its spec, labels, or the claims made for it."""
-    return (
-        before.get("spec") != pod.get("spec")
-        or labels_of(before) != labels_of(pod)
-        or (before.get("status") or {}).get("resourceClaimStatuses")
-        != (pod.get("status") or {}).get("resourceClaimStatuses")
-    )

@@ -111,12 +111,12 @@ class ScheduleOne:
         self.attempted(queued, UNSCHEDULABLE if error.rejected else ERROR, started)
         is_current = self._queue.is_current(queued)
         self._cache.forget(queued.pod)
+        if is_current and not error.gone:  # before the pod returns to the queue, whence it may be bound at once
+            reason = "Unschedulable" if error.rejected else "SchedulerError"
+            self._api_dispatcher.record_failure(queued.pod, reason, str(error))
         plugins = [error.plugin] if error.plugin else ()
         self._queue.add_unschedulable(queued, unschedulable_plugins=plugins, error=not error.rejected)
         self._queue.move_all(POD_DELETED)
-        if is_current:
-            reason = "Unschedulable" if error.rejected else "SchedulerError"
-            self._api_dispatcher.record_failure(queued.pod, reason, str(error))
 
     def _unschedulable(
         self, profile: Profile, info: PreparedPod, result: ScheduleResult, queued: QueuedPodInfo
