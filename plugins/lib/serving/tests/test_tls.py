@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from cryptography import x509
 from hyperkube_lib.serving import certificates
+from hyperkube_lib.serving.limits import EdgeLimits
 from hyperkube_lib.serving.tls import ServerTls, SniCertificate, TlsFiles, named_certificates, openssl_ciphers
 
 from hyperkube.machinery.clock import FakeClock
@@ -270,3 +271,10 @@ def test_a_pair_can_be_read_back(pki):
         certificates.KeyPair.read(cert, key + ".not")
     with pytest.raises(UsageError, match="not a PEM certificate"):
         certificates.expires(b"x")
+
+
+def test_a_handshake_has_the_time_of_a_head(start, pki):
+    edge = start(tls=pki.server_tls(), limits=EdgeLimits(head_timeout=0.2))
+
+    with socket.create_connection(("127.0.0.1", edge.port), timeout=9.0) as silent:
+        assert silent.recv(1) == b""

@@ -18,7 +18,6 @@ from hyperkube_lib.serving.tls import HTTP_1_1, ServerTls, TlsFiles
 from hyperkube.machinery.errors import UsageError
 
 _BACKLOG = 1024
-_HANDSHAKE_TIMEOUT = 10.0
 _PROBE_SECONDS = 15
 """Silence after which the system asks whether a client is still there; source: Go ``net`` (defaultTCPKeepAliveIdle)."""
 
@@ -139,7 +138,7 @@ class Edge:
             sock=listener,
             ssl=self._tls.context if self._tls is not None else None,
             backlog=_BACKLOG,
-            ssl_handshake_timeout=_HANDSHAKE_TIMEOUT if self._tls is not None else None,
+            ssl_handshake_timeout=(service.limits.head_timeout or None) if self._tls is not None else None,
         )
         self._stop_ticking = self.loop.every_second(self._tick)
 

@@ -30,7 +30,8 @@ class EdgeLimits(Record):
         client_timeouts: whether ``timeout`` in a URL shortens that, as it does in the API.
         stream_rate: bytes per second that each way of an upgraded connection to another server may carry; 0 for any.
         idle_timeout: after which a connection without a request is closed.
-        head_timeout: within which a begun request's headers must be complete.
+        head_timeout: within which a begun request's headers must be complete, and before it a TLS handshake.
+            Source: Go ``net/http`` (tlsHandshakeTimeout), kubernetes apiserver ``pkg/server/secure_serving.go``.
         stream_idle_timeout: after which an upgraded connection that carries nothing either way is closed; 0 for never.
         stall_timeout: after which a client that reads nothing of what waits for it is cut off.
     """
