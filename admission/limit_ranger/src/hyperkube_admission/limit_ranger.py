@@ -149,6 +149,12 @@ class LimitRanger(Plugin):
         """Tell that a pod of the same template gets the same while the ranges stay."""
         return True
 
+    def is_idle(self, request: AdmissionRequest) -> bool:
+        """Tell whether it is neither a new or resized pod nor a claim."""
+        if request.resource.resource != "pods":
+            return False
+        return not (request.creates("pods") or request.subresource == "resize")
+
     @hookimpl
     def admission_mutate(self, request: AdmissionRequest) -> None:
         """Give new pods the defaults."""

@@ -172,6 +172,10 @@ class ServiceAccount(Plugin):
             self._accounts.get(request.namespace, spec_of(request.written()).get("serviceAccountName", "")) is not None
         )
 
+    def is_idle(self, request: AdmissionRequest) -> bool:
+        """Tell whether a pod is neither new nor gets containers."""
+        return request.operation != "CREATE" and request.subresource != "ephemeralcontainers"
+
     @hookimpl
     def admission_mutate(self, request: AdmissionRequest) -> None:
         """Fill in account, token volume and pull secrets."""

@@ -8,6 +8,7 @@ Source: kubernetes ``plugin/pkg/admission/noderestriction``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cached_property
 
 from hyperkube_admission.node_restriction.pod_certificates import PodCertificateRequests
 from hyperkube_lib.pod_references import pod_references
@@ -58,6 +59,8 @@ def _in_domain(namespace: str, domain: str) -> bool:
 
 def forbidden_labels(new: dict[str, str], old: dict[str, str]) -> list[str]:
     """Return the changed labels that a kubelet may not touch."""
+    if new == old:
+        return []
     changed = [key for key in {**new, **old} if new.get(key) != old.get(key)]
     return sorted(key for key in changed if _is_forbidden(key))
 
@@ -78,6 +81,10 @@ class NodeRestriction(Plugin):
 
     may_block = False
 
+    def is_idle(self, request: AdmissionRequest) -> bool:
+        """Tell whether it is no kubelet that writes."""
+        return node_of(request.user) is None or request.operation == "CONNECT"
+
     @hookimpl
     def admission_mutate(self, request: AdmissionRequest) -> None:
         """Refuse what the client asks for, also where it would come to nothing: taints that come with a status."""
@@ -92,10 +99,11 @@ class NodeRestriction(Plugin):
             return
         if not node:
             raise Forbidden(f'could not determine node from user "{request.user.name}"')
-        check = self._checks().get((request.resource.group, request.resource.resource))
+        check = self._checks.get((request.resource.group, request.resource.resource))
         if check is not None:
             check(node, request)
 
+    @cached_property
     def _checks(self) -> dict[tuple[str, str], Callable[[str, AdmissionRequest], None]]:
         return {
             ("", "pods"): self._pod,
