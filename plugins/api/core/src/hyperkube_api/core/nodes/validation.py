@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 import orjson
 from hyperkube_api.core.amounts import amount
@@ -34,6 +35,9 @@ _TAINTS = ROOT.child("metadata", "taints")
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 TAINTS = "scheduler.alpha.kubernetes.io/taints"
 MAX_FEATURE = 253
+_SHORT = 128
+"""Characters of a resource and its amount that are remembered."""
+
 _FEATURE = re.compile(r"[A-Z][a-zA-Z0-9]*(/[a-zA-Z0-9]+)*")
 _FEATURE_FORM = (
     "must start with an UpperCamelCase segment, with subsequent segments separated by '/' (e.g., MyFeature or "
@@ -96,8 +100,15 @@ def _resources(status: Object) -> list[FieldError]:
         error
         for member in ("capacity", "allocatable")
         for name, text in sorted((status.get(member) or {}).items())
+        if len(name) + len(text) > _SHORT or not _is_amount(name, text)
         for error in amount(_STATUS.child(member, name), name, text)
     ]
+
+
+@lru_cache(maxsize=1024)
+def _is_amount(name: str, text: str) -> bool:
+    """Tell whether a quantity of a resource is right; nodes of a kind report the same ones again and again."""
+    return not amount(_STATUS, name, text)
 
 
 def _features(features: Sequence[str]) -> list[FieldError]:

@@ -62,7 +62,7 @@ def _conditions(conditions: Sequence[Object]) -> list[FieldError]:
         if generation < 0:
             at = _STATUS.child("conditions").index(index).child("observedGeneration")
             errors.append(invalid(at, generation, _NOT_NEGATIVE))
-        if kind not in SYSTEM_CONDITIONS:
+        if kind not in SYSTEM_CONDITIONS and names.qualified_name(kind):
             at = _STATUS.child("conditions").index(index).child("Type")
             errors += by_rule(at, kind, names.qualified_name)
     return errors
