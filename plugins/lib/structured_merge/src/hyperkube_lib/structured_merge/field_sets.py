@@ -104,6 +104,14 @@ def insert(root: FieldSet, path: Sequence[str]) -> None:
     node[MEMBER] = {}
 
 
+def node_at(root: FieldSet, path: Sequence[str]) -> FieldSet:
+    """Return the node at a path, which need not belong to the set; those on the way are made."""
+    node = root
+    for element in path:
+        node = node.setdefault(element, {})
+    return node
+
+
 def graft(root: FieldSet, path: Sequence[str], branch: FieldSet) -> None:
     """Add a set below a path that the set has nothing at yet; the root itself belongs to no set."""
     node = root

@@ -169,14 +169,17 @@ def _compare_below(left: Any, right: Any, info: TypeInfo | None, path: Path, res
 
 def _compare_members(old: Object, new: Object, info: TypeInfo | None, path: Path, result: Comparison) -> None:
     """Compare the members of two objects; those that are the same object cost no comparison."""
+    get, node = old.get, None
     for name, after in new.items():
-        before = old.get(name, MISSING)
+        before = get(name, MISSING)
         if before is after or before == after:
             continue
-        here = (*path, f"f:{name}")
         if before is not MISSING and before.__class__ not in _WALKED and after.__class__ not in _WALKED:
-            field_sets.insert(result.modified, here)
+            if node is None:
+                node = field_sets.node_at(result.modified, path)
+            node[f"f:{name}"] = {field_sets.MEMBER: {}}
             continue
+        here = (*path, f"f:{name}")
         below = info.field(name) if info is not None else None
         if before.__class__ is dict and after.__class__ is dict and not is_atomic(below, after):
             _compare_members(before, after, below, here, result)
@@ -219,11 +222,16 @@ def _compare_keyed(
     old: dict[str, Object], new: dict[str, Object], info: TypeInfo | None, path: Path, result: Comparison
 ) -> None:
     """Compare the items of two lists by their keys: the path is made of those alone that differ."""
-    for key in old | new:
+    items = _items(info)
+    for key in old | new if old.keys() != new.keys() else new:
         before, after = old.get(key, MISSING), new.get(key, MISSING)
-        if before is not after and before != after:
-            element = element_of(before if after is MISSING else after, info)
-            _compare_unequal(before, after, _items(info), (*path, element), result)
+        if before is after or before == after:
+            continue
+        here = (*path, element_of(before if after is MISSING else after, info))
+        if before.__class__ is dict and after.__class__ is dict and not is_atomic(items, after):
+            _compare_members(before, after, items, here, result)
+        else:
+            _compare_unequal(before, after, items, here, result)
 
 
 def _by_key(left: Any, right: Any, info: TypeInfo | None) -> tuple[dict[str, Object], dict[str, Object]] | None:
