@@ -22,6 +22,7 @@ from hyperkube_host.apiserver.rest.options import create_options, refuse
 from hyperkube_host.apiserver.rest.patch_text import converter_text, go_text, touched
 from hyperkube_host.apiserver.rest.services import Services
 from hyperkube_host.apiserver.rest.strategic_patch import apply_strategic_patch
+from hyperkube_host.apiserver.rest.untouched import NOTHING, Untouched, decoded, untouched
 from hyperkube_host.apiserver.rest.update import check_name
 from hyperkube_host.apiserver.serializer import negotiation
 from hyperkube_host.apiserver.serializer.decode import check_size, scheme_of, unregistered, validation_mode
@@ -34,7 +35,7 @@ from hyperkube.machinery.objects import Object, copy_object
 from hyperkube.machinery.patch.json_patch import apply_json_patch
 from hyperkube.machinery.patch.merge import apply_merge_patch
 from hyperkube.machinery.patch.refusal import PatchRejected, json_type, shown
-from hyperkube.machinery.schema import CompiledSchema, DecodeError
+from hyperkube.machinery.schema import DecodeError
 from hyperkube.machinery.schema.strict import MOST_ERRORS
 
 JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, APPLY_PATCH = negotiation.PATCH_TYPES
@@ -119,32 +120,13 @@ def patched(
 
     if isinstance(document, dict):
         _check_kind(services, target, document, describe)
-    kept = {} if target.served.custom else _untouched(content, document, old)
+    kept = NOTHING if target.served.custom else untouched(content, document, old, codec)
     if patch_type == STRATEGIC_PATCH or target.served.custom:
         words = converter_text if patch_type == STRATEGIC_PATCH else str
         return decode_patched(request, codec, document, complaints, describe, words, kept=kept)
     return decode_patched(
         request, codec, document, complaints, describe, ordered=lambda: loads(describe().encode()), kept=kept
     )
-
-
-def _untouched(content: Any, document: Any, old: Object) -> Object:
-    """Return the members that a patch does not name: they are canonical, and need no decoding.
-
-    Of metadata that it does name these are the members within. None are where a directive is about the whole object, or
-    members come in whose place is not known.
-    """
-    if not isinstance(content, dict) or not isinstance(document, dict) or not document.keys() <= old.keys():
-        return {}
-    if any(name.startswith("$") for name in content):
-        return {}
-    kept = {name: value for name, value in old.items() if name in document and name not in content}
-    named, meta = content.get("metadata"), document.get("metadata")
-    if isinstance(named, dict) and isinstance(meta, dict) and not any(name.startswith("$") for name in named):
-        before = old["metadata"]
-        if within := {name: before[name] for name in before if name in meta and name not in named}:
-            kept["metadata"] = within
-    return kept
 
 
 def _patched_document(codec: Codec, patch_type: str, content: Any, old: Object) -> Any:
@@ -205,19 +187,19 @@ def decode_patched(
     describe: Callable[[], str],
     words: Callable[[DecodeError], str] = str,
     ordered: Callable[[], Any] | None = None,
-    kept: Object | None = None,
+    kept: Untouched = NOTHING,
 ) -> Object:
     """Return a patched document as an object; what a patch brought that does not fit is refused in its own words.
 
-    Unknown fields are told in the order of the document, or of what `ordered` makes of it. The members in `kept`, and
-    those of its metadata, are canonical and taken as they are; metadata is the object's own all the same.
+    Unknown fields are told in the order of the document, or of what `ordered` makes of it. Those in `kept` are not
+    decoded.
 
     Raises:
         Invalid: the document does not decode, or has unknown fields where that is strictly forbidden.
     """
     mode = validation_mode(request)
     try:
-        obj, unknown = _decoded(codec, document, kept or {}, report=mode != "Ignore")
+        obj, unknown = decoded(codec, document, kept, report=mode != "Ignore")
     except DecodeError as error:
         raise _rejected(describe(), words(error)) from error
     if len(unknown) > 1 and ordered is not None:
@@ -229,32 +211,9 @@ def decode_patched(
         request.warn(text)
     if request.info.subresource == "status":
         request.status = KnownStatus(obj.get("status"))
-    if not kept or obj.keys() != kept.keys():  # else no more than metadata is new, which has no defaults
+    if not obj.keys() <= kept.whole.keys() | {"metadata"}:  # else no more than metadata is new, which has no defaults
         codec.default(obj)
     return obj
-
-
-def _decoded(codec: Codec, document: Any, kept: Object, *, report: bool) -> tuple[Object, list[str]]:
-    """Decode those members of a document that are not in `kept`, which has the order of an object."""
-    if not kept:
-        return codec.decode(copy_object(document), report=report)
-    changed, meta, kept_meta = document, document.get("metadata"), kept.get("metadata", {})
-    named = {name: value for name, value in meta.items() if name not in kept_meta} if isinstance(meta, dict) else {}
-    if named and kept_meta and document.keys() == kept.keys() and isinstance(codec, CompiledSchema):
-        decoded = codec.decode_member("metadata", copy_object(named))
-        if decoded is not None:
-            return {**kept, "metadata": copy_object(kept_meta) | decoded}, []
-    if named:
-        changed = {**document, "metadata": named}
-    changed = {name: value for name, value in changed.items() if name not in kept or (name == "metadata" and named)}
-    obj, unknown = codec.decode(copy_object(changed), report=report)
-    if not obj.keys() <= document.keys():  # something is written even if it is empty
-        return codec.decode(copy_object(document), report=report)
-    if kept_meta:
-        own = copy_object(kept_meta)
-        kept = {**kept, "metadata": own | obj["metadata"] if named else own}
-    names = [name for name in document if name in kept or name in obj]
-    return {name: kept[name] if name in kept else obj[name] for name in names}, unknown
 
 
 def _duplicates(request: ApiRequest, content: Any) -> list[str]:

@@ -7,7 +7,7 @@ Source of semantics and messages: kubernetes apimachinery ``pkg/util/strategicpa
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from itertools import chain
 from typing import Any
 
@@ -36,6 +36,8 @@ _LIST_OF_LISTS = "lists of lists are not supported"
 def apply_strategic_patch(document: Object, patch: Any, info: TypeInfo | None) -> Object:
     """Return the document with the patch merged in by the rules of its type; the arguments stay as they are.
 
+    It shares with `document` the members that the patch does not name.
+
     Raises:
         BadRequest: the patch is no object, or a directive has the wrong form.
         RequestEntityTooLarge: it merges too many items.
@@ -44,7 +46,8 @@ def apply_strategic_patch(document: Object, patch: Any, info: TypeInfo | None) -
     """
     if not isinstance(patch, dict):
         raise BadRequest(f"json: cannot unmarshal {json_type(patch)} into Go value of type map[string]interface {{}}")
-    return _merge_map(copy_object(document), copy_object(patch), info, _Work())
+    named = document if "$" in "".join(patch) else {name: document[name] for name in patch if name in document}
+    return _merge_map({**document, **copy_object(named)}, copy_object(patch), info, _Work())
 
 
 class _Work:
@@ -124,13 +127,15 @@ def _plain(value: Any) -> Any:
 def _rules(info: TypeInfo | None, name: str) -> tuple[TypeInfo | None, str, str]:
     """Return the type of a member, its strategy (without retainKeys) and its merge key."""
     member = info.field(name) if info is not None else None
-    return (member, *_rules_of(member)) if member is not None else (None, "", "")
+    if member is None:
+        return None, "", ""
+    return member, _without_retain_keys(member.patch_strategy), member.patch_merge_key
 
 
-@lru_cache(maxsize=1024)
-def _rules_of(member: TypeInfo) -> tuple[str, str]:
-    strategies = [strategy for strategy in member.patch_strategy.split(",") if strategy != "retainKeys"]
-    return strategies[0] if strategies else "", member.patch_merge_key
+@cache
+def _without_retain_keys(strategies: str) -> str:
+    """Return the other one of the strategies that a type declares."""
+    return next((strategy for strategy in strategies.split(",") if strategy != "retainKeys"), "")
 
 
 def _retain_keys(original: Object, patch: Object) -> None:
