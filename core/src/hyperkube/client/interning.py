@@ -126,5 +126,5 @@ def _references(copy: dict[int, Any]) -> list[tuple[int, int]]:
     return [(getrefcount(value), key) for key, value in copy.items()]
 
 
-(_ALONE,) = (count for table in ({0: []},) for count, _ in _references(table.copy()))
+(_ALONE,) = (count for table in ({0: object()},) for count, _ in _references(table.copy()))
 """How many references there are to what only a table and its copy have."""
