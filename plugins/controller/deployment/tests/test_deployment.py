@@ -100,6 +100,23 @@ def test_a_new_deployment_gets_one_replica_set_with_the_hash_of_its_template():
     assert world.condition("Available") == ("False", "MinimumReplicasUnavailable")
 
 
+def test_a_deployment_is_not_written_again_before_its_last_status_is_seen():
+    world = ControllerRig(Deployment)
+    (controller,) = world.controllers
+    world.client.create(DEPLOYMENTS, deployment(), "d")
+    deployments, sets = (world.informers.informer(each) for each in (DEPLOYMENTS, REPLICA_SETS))
+    deployments.refresh()
+    controller.drain()
+    before = len(world.client.actions)
+
+    sets.refresh()
+    controller.drain()  # while the deployments' own cache is behind
+    assert world.client.actions[before:] == []
+
+    world.settle()
+    assert world.client.objects(DEPLOYMENTS)[0]["status"]["observedGeneration"] == 1
+
+
 def test_a_finished_rollout_says_so():
     world = World()
 

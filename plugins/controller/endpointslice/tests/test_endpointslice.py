@@ -1,6 +1,7 @@
 """The endpointslice controller: conditions, and as few writes as possible."""
 
 from hyperkube_controller.endpointslice import Endpointslice
+from hyperkube_controller.endpointslice.controller import MIN_SLICE_DELAY
 from hyperkube_controller.endpointslice.reconciler import CONTROLLER
 from hyperkube_lib.endpoints import HEADLESS, LAST_CHANGE_TRIGGER_TIME, MANAGED_BY, SERVICE_NAME, SPACING_SECONDS
 
@@ -118,6 +119,43 @@ def test_a_change_of_one_pod_writes_one_slice():
     world.advance(SPACING_SECONDS)
 
     assert [action[:2] for action in world.client.actions[before:]] == [("update", "endpointslices")]
+
+
+def test_a_slice_is_not_updated_again_before_its_last_update_is_seen():
+    world = rig(pod(1))
+    (controller,) = world.controllers
+    pods, slices = world.plugins[0]._pods.informer, world.informers.informer(ENDPOINT_SLICES)
+    before = len(world.client.actions)
+
+    for number in (2, 3):
+        world.client.seed(PODS, pod(number))
+        pods.refresh()
+        controller.drain()  # while the slices' own cache is behind
+    assert names(world.client.objects(ENDPOINT_SLICES)[0]) == ["p1", "p2"]
+    slices.refresh()
+    controller.drain()
+
+    assert names(world.client.objects(ENDPOINT_SLICES)[0]) == ["p1", "p2", "p3"]
+    assert [action[:2] for action in world.client.actions[before:]] == [("update", "endpointslices")] * 2
+
+
+def test_an_own_update_is_no_reason_to_look_again_and_one_of_others_is():
+    world = rig(pod(1))
+    world.advance(MIN_SLICE_DELAY)
+    world.client.seed(PODS, pod(2))
+    world.settle()
+    looked = []
+    world.plugins[0]._metrics.synced = looked.append
+    world.advance(MIN_SLICE_DELAY)
+    assert looked == []
+
+    (slice_,) = world.client.objects(ENDPOINT_SLICES)
+    world.client.update(ENDPOINT_SLICES, {**slice_, "endpoints": []}, "d")
+    world.settle()
+    world.advance(MIN_SLICE_DELAY)
+
+    assert looked == ["success"]
+    assert names(world.client.objects(ENDPOINT_SLICES)[0]) == ["p1", "p2"]
 
 
 def test_a_service_without_pods_has_one_empty_slice():

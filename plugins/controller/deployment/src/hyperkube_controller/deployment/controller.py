@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from hyperkube_lib.controller_refs import ControllerRefManager, candidates, watch_orphans
 
-from hyperkube.client.actions import Action, Create, perform
+from hyperkube.client.actions import Action, Create, Update, perform
 from hyperkube.client.events import EventRecorder
+from hyperkube.client.expectations import Written
 from hyperkube.client.reconcile import ReconcileLoop, namespace_is_going
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.controller import Controller
@@ -20,6 +21,7 @@ from hyperkube.machinery.errors import AlreadyExists, ApiError
 from hyperkube.machinery.objects import (
     Object,
     controller_of,
+    key_of,
     metadata,
     name_of,
     namespace_of,
@@ -49,6 +51,7 @@ class Deployment(Plugin):
     def controller_build(self) -> Controller:
         """Build the loop."""
         self._recorder = EventRecorder(self.client, self.context.clock, "deployment-controller")
+        self._written = Written()
         self._deployments = self.informers.informer(DEPLOYMENTS)
         self._replica_sets = self.informers.informer(REPLICA_SETS)
         self._pods = self.informers.informer(PODS)
@@ -84,7 +87,10 @@ class Deployment(Plugin):
 
         deployment = self._deployments.get(*split_key(key))
         if deployment is None:
+            self._written.forget(key)
             return None
+        if self._written.is_stale(key, deployment):
+            return None  # what is missing comes with an event
         selector = label_selector_of(deployment)
         if selector.is_empty:
             text = "This deployment is selecting all pods. A non-empty selector is required."
@@ -107,8 +113,7 @@ class Deployment(Plugin):
             self._write_status(deployment, {**status, "observedGeneration": generation})
 
     def _write_status(self, deployment: Object, status: Object) -> None:
-        changed = {**deployment, "status": status}
-        self.client.update(DEPLOYMENTS, changed, namespace_of(deployment), subresource="status")
+        self._update(Update(DEPLOYMENTS, {**deployment, "status": status}, "status"))
 
     def _has_pods(self, rs: Object) -> bool:
         key = f"{namespace_of(rs)}/{uid_of(rs)}"
@@ -126,7 +131,23 @@ class Deployment(Plugin):
                 if not namespace_is_going(error):
                     self._tell_create_error(observed, made, error)
                 raise
-        return perform(self.client, self._recorder, [each for each in actions if not isinstance(each, Create)])
+        waits = [self._perform(action) for action in actions if not isinstance(action, Create)]
+        return min((seconds for seconds in waits if seconds is not None), default=None)
+
+    def _perform(self, action: Action) -> float | None:
+        if isinstance(action, Update) and action.resource == DEPLOYMENTS:
+            self._update(action)
+            return None
+        return perform(self.client, self._recorder, [action])
+
+    def _update(self, action: Update) -> None:
+        """Write a deployment, which is not looked at again before the cache has what was written.
+
+        The news of its replica set comes sooner; what was then written on the old version would be refused.
+        """
+        place = namespace_of(action.object)
+        written = self.client.update(DEPLOYMENTS, action.object, place, subresource=action.subresource)
+        self._written.note(key_of(action.object), written)
 
     def _tell_create_error(self, observed: Observed, made: Object, error: ApiError) -> None:
         from hyperkube_controller.deployment.status import CREATE_ERROR, with_create_error

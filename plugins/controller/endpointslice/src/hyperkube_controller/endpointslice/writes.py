@@ -110,8 +110,11 @@ class SliceWriter:
             if delete(self._client, action):
                 self._metrics.written("delete")
             return
-        stamped = type(action)(action.resource, endpoints.with_trigger_time(action.object, trigger_time))
-        perform(self._client, None, [stamped])
+        stamped = endpoints.with_trigger_time(action.object, trigger_time)
+        if isinstance(action, Update):
+            self._own.updated(self._client.update(action.resource, stamped, namespace_of(stamped)))
+        else:
+            perform(self._client, None, [Create(action.resource, stamped)])
         self._metrics.written(_VERBS[type(action)])
 
 
