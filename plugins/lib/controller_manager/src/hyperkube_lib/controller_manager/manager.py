@@ -24,7 +24,16 @@ from hyperkube.client.projected_list import ListsProjections
 from hyperkube.client.queue_metrics import QueueMeters, measuring
 from hyperkube.hookspecs import controller as specs
 from hyperkube.hookspecs.controller import Controller, ControllerHooks, RestingController
-from hyperkube.kinds.resources import ENDPOINT_SLICES, ENDPOINTS, LEASES, NAMESPACES, NODES, PODS
+from hyperkube.kinds.resources import (
+    DEPLOYMENTS,
+    ENDPOINT_SLICES,
+    ENDPOINTS,
+    LEASES,
+    NAMESPACES,
+    NODES,
+    PODS,
+    REPLICA_SETS,
+)
 from hyperkube.machinery.clock import Clock, SystemClock
 from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.groups import GroupVersionResource
@@ -42,11 +51,12 @@ HOT = {PODS: 320, ENDPOINTS: 64, ENDPOINT_SLICES: 64, NODES: None, LEASES: None,
 """How many objects of a resource are dicts, see `compressed`: all of those that are few, or change all the time."""
 
 
-PAUSE = {LEASES: 1.0, ENDPOINTS: 0.1, ENDPOINT_SLICES: 0.1, PODS: 0.05}
+GATHER = 0.1
+PAUSE = {LEASES: 1.0} | dict.fromkeys((PODS, REPLICA_SETS, DEPLOYMENTS, ENDPOINTS, ENDPOINT_SLICES), GATHER)
 """For how many seconds after events of a resource others gather, as each reading costs more than an event.
 
 Leases change a hundred times a second where there are a thousand nodes, which are given up after forty seconds; pods
-change several times while they start. What comes after a rest is read at once.
+change several times while they start, and what counts them changes with each. What comes after a rest is read at once.
 """
 
 
