@@ -111,7 +111,10 @@ class CompressedCache(ObjectCache):
     def by_index(self, name: str, value: str) -> list[Object]:
         """Return the objects for which the index function yields `value`."""
         with self._lock:
-            found = {key: self.held[key] for key in self._indexes[name].entries.get(value, ())}
+            keys = self._indexes[name].entries.get(value)
+            if not keys:  # as for most labels of a pod that a controller asks for
+                return []
+            found = {key: self.held[key] for key in keys}
         if len(found) * 2 > self._hot:  # they would push out what they do not fill
             return [*map(self._read, found.values())]
         return self._warmed(found)

@@ -154,11 +154,9 @@ def what_counts(pod: Object) -> tuple[object, ...]:
 
 def _keys_of_services(pod: Object, services: Informer) -> set[str]:
     """Return the keys of the services that select the pod."""
-    labels, keys = labels_of(pod).items(), set()
-    for label in labels_in_index(pod):
-        if services.index_size(BY_LABEL, label):
-            keys |= {key_of(each) for each in services.by_index(BY_LABEL, label) if selector_of(each).items() <= labels}
-    return keys
+    labels = labels_of(pod).items()
+    found = (service for label in labels_in_index(pod) for service in services.by_index(BY_LABEL, label))
+    return {key_of(service) for service in found if selector_of(service).items() <= labels}
 
 
 def watch_services(
