@@ -13,7 +13,7 @@ import sys
 import time
 from pathlib import Path
 
-from hyperkube_csi.host_path import HostPath
+from hyperkube_csi.host_path.services import HostPathServices
 
 from hyperkube.command.main import main
 
@@ -44,7 +44,7 @@ class Interruptions:
 
     def around(self, name):
         """Return a call of the driver with its interruptions."""
-        call = getattr(HostPath, name)
+        call = getattr(HostPathServices, name)
 
         def interrupted(driver, request):
             if self._is_deadly:
@@ -60,6 +60,6 @@ if __name__ == "__main__":
     how, folder, *words = sys.argv[1:]
     interruptions = Interruptions(Path(folder), is_deadly=how == "die")
     for name in (*CONTROLLER, *NODE) if how == "die" else NODE:
-        setattr(HostPath, name, interruptions.around(name))
+        setattr(HostPathServices, name, interruptions.around(name))
     sys.argv[1:] = words
     sys.exit(main())

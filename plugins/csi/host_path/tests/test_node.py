@@ -32,7 +32,8 @@ class Node:
 
     def __init__(self, folder):
         self.folder = folder
-        self.driver = HostPath(PluginContext(name="csi-host-path", settings={"dir": str(folder / "d"), "node_id": "n"}))
+        settings = {"dir": str(folder / "d"), "node_id": "n"}
+        self.driver = HostPath(PluginContext(name="csi-host-path", settings=settings)).on_host
 
     def make(self, name="v", size=16 * MI, capability=MOUNT, **more):
         request = {"name": name, "capacity_range": {"required_bytes": size}, "volume_capabilities": [capability]}

@@ -18,7 +18,7 @@ BLOCK = {"access_mode": {"mode": "SINGLE_NODE_WRITER"}, "block": {}}
 
 @pytest.fixture
 def driver(tmp_path):
-    return HostPath(PluginContext(name="csi-host-path", settings={"dir": str(tmp_path), "node_id": "n1"}))
+    return HostPath(PluginContext(name="csi-host-path", settings={"dir": str(tmp_path), "node_id": "n1"})).on_host
 
 
 class TestContract(CsiDriverContract):
@@ -46,7 +46,10 @@ def data(driver, name="v"):
 
 
 def test_without_a_folder_there_is_no_driver():
-    assert not HostPath(PluginContext(name="csi-host-path")).is_configured()
+    driver = HostPath(PluginContext(name="csi-host-path"))
+
+    assert not driver.is_configured()
+    assert "on_host" not in vars(driver)
 
 
 def test_the_same_request_makes_one_volume(driver):
@@ -203,7 +206,7 @@ def test_the_driver_says_what_it_is(driver):
 def test_nodes_that_see_one_folder_are_one_place(tmp_path):
     settings = {"dir": str(tmp_path), "node_id": "n1", "place": "shared"}
 
-    info = HostPath(PluginContext(name="csi-host-path", settings=settings)).node_get_info({})
+    info = HostPath(PluginContext(name="csi-host-path", settings=settings)).on_host.node_get_info({})
 
     assert info["node_id"] == "n1"
     assert list(info["accessible_topology"]["segments"].values()) == ["shared"]

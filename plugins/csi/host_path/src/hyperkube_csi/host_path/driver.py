@@ -1,18 +1,20 @@
-"""The driver: its name, what it can do, and where it keeps its volumes."""
+"""The driver: its name and settings; what answers the calls is loaded with the first of them.
+
+A cluster may have the driver installed and no folder for it, and one that has a folder may have no volume there.
+"""
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Mapping
 from functools import cached_property
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from hyperkube_csi.host_path.controller_service import TOPOLOGY_KEY, ControllerService
-from hyperkube_csi.host_path.node_service import NodeService
-from hyperkube_csi.host_path.storage import Storage
+from hyperkube_lib.csi import CsiDriver
 
 from hyperkube.machinery.record import Record
+
+if TYPE_CHECKING:
+    from hyperkube_csi.host_path.services import HostPathServices
 
 NAME = "host-path.csi.hyperkube.dev"
 
@@ -33,46 +35,22 @@ class HostPathSettings(Record):
     hostname_override: str = ""
 
 
-class HostPath(ControllerService, NodeService):
-    """Both services."""
+class HostPath(CsiDriver):
+    """The driver; its services answer the calls."""
 
     driver_name = NAME
-    services = ("CONTROLLER_SERVICE", "VOLUME_ACCESSIBILITY_CONSTRAINTS")
-    expansion = "ONLINE"
-    controller_capabilities = (
-        "CREATE_DELETE_VOLUME",
-        "PUBLISH_UNPUBLISH_VOLUME",
-        "LIST_VOLUMES",
-        "LIST_VOLUMES_PUBLISHED_NODES",
-        "GET_CAPACITY",
-        "CREATE_DELETE_SNAPSHOT",
-        "LIST_SNAPSHOTS",
-        "CLONE_VOLUME",
-        "EXPAND_VOLUME",
-        "GET_VOLUME",
-        "SINGLE_NODE_MULTI_WRITER",
-        "MODIFY_VOLUME",
-    )
-    node_capabilities = ("STAGE_UNSTAGE_VOLUME", "GET_VOLUME_STATS", "EXPAND_VOLUME", "SINGLE_NODE_MULTI_WRITER")
 
     @cached_property
-    def _settings(self) -> HostPathSettings:
-        return self.settings(HostPathSettings)
+    def on_host(self) -> HostPathServices:
+        """The services; only of a driver that is configured."""
+        from hyperkube_csi.host_path.services import HostPathServices
 
-    @cached_property
-    def _storage(self) -> Storage:
-        return Storage(Path(self._settings.dir).absolute())
+        return HostPathServices(self.context, self.settings(HostPathSettings))
 
     def is_configured(self) -> bool:
         """Tell whether there is a folder."""
-        return bool(self._settings.dir)
+        return bool(self.settings(HostPathSettings).dir)
 
-    def storage(self) -> Storage:
-        """Return where volumes are."""
-        return self._storage
-
-    def node_get_info(self, _request: Mapping[str, Any]) -> dict[str, Any]:
-        """Tell the node's name, which is its place as well unless it shares one."""
-        settings = self._settings
-        name = settings.node_id or settings.hostname_override or socket.gethostname().lower()
-        return {"node_id": name, "accessible_topology": {"segments": {TOPOLOGY_KEY: settings.place or name}}}
+    def call(self, service: str, method: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Call a method of one of the services."""
+        return self.on_host.call(service, method, request)
