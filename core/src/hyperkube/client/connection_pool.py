@@ -16,9 +16,11 @@ from urllib.parse import urlsplit
 
 from hyperkube.machinery.dial import Dial
 from hyperkube.machinery.errors import UsageError
+from hyperkube.machinery.recent import forgets
 from hyperkube.machinery.record import Record
 
-MAX_IDLE = 16
+MAX_IDLE, MAX_RESTING = 64, 4
+"""Connections kept between requests: more were dialled anew after each moment in which a server took long; at rest."""
 
 
 class TlsOptions(Record):
@@ -122,6 +124,14 @@ class ConnectionPool:
         self._lock = threading.Lock()
         self._idle: list[http.client.HTTPConnection] = []
         self._closed = False
+        forgets(self)
+
+    def forget(self) -> None:
+        """Close the idle connections that a process at rest has no use for."""
+        with self._lock:
+            idle, self._idle = self._idle[:-MAX_RESTING], self._idle[-MAX_RESTING:]
+        for connection in idle:
+            connection.close()
 
     def fresh(self, context: ssl.SSLContext | None = None) -> http.client.HTTPConnection:
         """Return a connection that is not dialled yet; `context` speaks another protocol than HTTP/1.1."""
