@@ -43,8 +43,8 @@ _LOOSE = 4
 _MOST_LOOSE = 2
 """The part up to which they may wait for the clock's thread to pack them."""
 
-PACK_SECONDS, _AT_ONCE = 0.01, 16
-"""How long after a change its bodies are packed, and how many events at a time: each needs the interpreter twice."""
+PACK_SECONDS, _AT_ONCE = 0.05, 64
+"""How long after a change its bodies are packed, and how many events at a time: a timer for each costs more."""
 
 
 class Beside(NamedTuple):
