@@ -2,16 +2,21 @@
 
 import ssl
 import stat
+import subprocess
+import sys
+import threading
 from datetime import timedelta
 
 import pytest
 from cryptography import x509
 from hyperkube_command.local_cluster.arguments import ClusterOptions
-from hyperkube_command.local_cluster.certificates import write_credentials
+from hyperkube_command.local_cluster.certificates import write_credentials, write_credentials_apart
+from hyperkube_lib.client_certificates.noted import NotedCertificates, notes_of
 from hyperkube_lib.local_cluster.layout import Layout
 
 from hyperkube.client import kubeconfig
-from hyperkube.machinery.clock import FakeClock
+from hyperkube.machinery.clock import FakeClock, SystemClock
+from hyperkube.machinery.users import UserInfo
 
 
 @pytest.fixture
@@ -51,6 +56,43 @@ def test_the_serving_certificate_answers_to_the_services_names(cluster):
         names.get_values_for_type(x509.DNSName)
     )
     assert {"127.0.0.1", "127.99.128.1"} <= {str(ip) for ip in names.get_values_for_type(x509.IPAddress)}
+
+
+def test_the_servers_find_clients_noted_beside_their_authority(cluster):
+    write_credentials(cluster)
+
+    pki = cluster.layout.pki
+    admin = ssl.PEM_cert_to_DER_cert((pki / "admin.crt").read_text())
+    noted = NotedCertificates(str(pki / "client-ca.crt")).user(admin, SystemClock().now())
+    assert noted == UserInfo("system:admin", "", ("system:masters", "system:authenticated"))
+    assert stat.S_IMODE(notes_of(pki / "client-ca.crt").stat().st_mode) == 0o600
+
+
+def test_a_start_makes_them_without_the_library_that_it_takes(cluster):
+    program = f"""
+import sys
+from pathlib import Path
+from hyperkube_command.local_cluster.arguments import ClusterOptions
+from hyperkube_command.local_cluster.certificates import write_credentials_apart
+from hyperkube_lib.local_cluster.layout import Layout
+write_credentials_apart(ClusterOptions(layout=Layout(Path({str(cluster.layout.root)!r})), node_name="here"))
+print("cryptography" in sys.modules)
+"""
+
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+
+    assert said.split() == ["False"]
+    assert cluster.layout.admin_kubeconfig.exists()
+    assert (cluster.layout.pki / "issued.json").exists()
+
+
+def test_what_fails_apart_is_raised(cluster, monkeypatch):
+    (cluster.layout.pki / "server-ca.crt").write_text("no certificate")
+    (cluster.layout.pki / "server-ca.key").write_text("no key")
+    monkeypatch.setattr(threading, "active_count", lambda: 1)
+
+    with pytest.raises(ValueError, match="PEM"):
+        write_credentials_apart(cluster)
 
 
 def test_nothing_is_made_anew_without_a_reason(cluster):

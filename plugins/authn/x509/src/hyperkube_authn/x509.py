@@ -8,9 +8,8 @@ Source: kubernetes apiserver ``pkg/authentication/request/x509/x509.go``.
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
 
-from hyperkube_lib.client_certificates import CertificateAuthorities, CertificateRefused, user_of
+from hyperkube_lib.client_certificates import CertificateAuthorities, CertificateRefused
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.authn import Authenticated, Credentials
@@ -18,9 +17,6 @@ from hyperkube.machinery.errors import Unauthorized
 from hyperkube.machinery.record import Record
 from hyperkube.machinery.users import UserInfo
 from hyperkube.plugin import Plugin, PluginContext
-
-if TYPE_CHECKING:
-    pass
 
 _CREDENTIAL_ID = "authentication.kubernetes.io/credential-id"
 _CACHE_SECONDS = 60.0
@@ -46,10 +42,9 @@ class X509(Plugin):
         if not credentials.certificate or self._authorities is None:
             return None
         try:
-            leaf = self._authorities.verify(credentials.certificate, self.context.clock.now())
+            user = self._authorities.user(credentials.certificate, self.context.clock.now())
         except CertificateRefused as error:
             raise Unauthorized from error
-        user = user_of(leaf)
         if user is None:
             return None
         fingerprint = hashlib.sha256(credentials.certificate[0]).hexdigest()

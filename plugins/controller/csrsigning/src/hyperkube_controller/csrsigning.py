@@ -7,6 +7,7 @@ Source: kubernetes ``pkg/controller/certificates/signer/signer.go`` and ``author
 
 from __future__ import annotations
 
+import ssl
 from base64 import b64encode
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -44,6 +45,7 @@ DEFAULT_SECONDS = 365 * 24 * 3600.0
 SHORTEST = timedelta(minutes=10)
 BACKDATE = timedelta(minutes=5)
 SHORT = timedelta(hours=8)
+_BEGIN = b"-----BEGIN CERTIFICATE-----"
 _KEY_USAGES = {
     "signing": 0,
     "digital signature": 0,
@@ -114,12 +116,14 @@ class Authority:
         return builder.sign(key, SHA256()).public_bytes(Encoding.PEM)  # type: ignore[arg-type]  # an authority's key signs
 
     def check(self) -> None:
-        """Read both files, as signing would.
+        """Read both files, as signing would; where OpenSSL can use them as a pair, without the library that signs.
 
         Raises:
             OSError: a file cannot be read.
             ValueError: a file does not hold what it should.
         """
+        if self._is_pair():
+            return
         from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
         self._certificate()
@@ -127,6 +131,14 @@ class Authority:
             load_pem_private_key(Path(self.key_file).read_bytes(), None)
         except (TypeError, ValueError) as error:  # TypeError: it is encrypted
             raise ValueError(f"error reading CA key file {self.key_file!r}: {error}") from error
+
+    def _is_pair(self) -> bool:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        try:
+            context.load_cert_chain(self.cert_file, self.key_file, password="")
+            return Path(self.cert_file).read_bytes().count(_BEGIN) == 1
+        except (OSError, ssl.SSLError):
+            return False
 
     def _certificate(self) -> x509.Certificate:
         from cryptography import x509

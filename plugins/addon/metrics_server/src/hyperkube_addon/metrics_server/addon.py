@@ -137,39 +137,45 @@ def _edge(storage: Any, client: Client, clock: Clock, folder: Path) -> tuple[Edg
         ApiError, OSError: the API server does not tell whom to believe.
     """
     from hyperkube_addon.metrics_server.handler import MetricsHandler
-    from hyperkube_lib.serving.certificates import issue, make_ca
+    from hyperkube_lib.client_certificates.noted import notes_of
+    from hyperkube_lib.serving.certificates_apart import AUTHORITY, CERTIFICATE, KEY, issue_apart
     from hyperkube_lib.serving.delegated_authentication import DelegatedAuthentication
     from hyperkube_lib.serving.delegated_authorization import DelegatedAuthorization
     from hyperkube_lib.serving.edge import Edge
     from hyperkube_lib.serving.loop import shared_loop
-    from hyperkube_lib.serving.published_authority import CLIENT_CA, PUBLISHED, REQUEST_HEADER_CA, front_proxy_of
+    from hyperkube_lib.serving.published_authority import (
+        CLIENT_CA,
+        PUBLISHED,
+        REQUEST_HEADER_CA,
+        REQUEST_HEADER_NOTES,
+        front_proxy_of,
+    )
     from hyperkube_lib.serving.tls import TlsFiles
 
     namespace, name = PUBLISHED
     published = client.get(CONFIG_MAPS, name, namespace).get("data") or {}
-    authority = make_ca(f"{NAME}-ca", clock=clock)
-    pair = issue(authority, NAME, dns=[SERVER_NAME, "localhost"], ips=[ADDRESS], server=True, clock=clock)
-    certificate, key = folder / "tls.crt", folder / "tls.key"
-    pair.write(certificate, key)
+    issue_apart(folder, NAME, dns=[SERVER_NAME, "localhost"], address=ADDRESS, now=clock.now())
     client_ca = _written(folder / "client-ca.crt", published.get(CLIENT_CA, ""))
     proxy_ca = _written(folder / "request-header-ca.crt", published.get(REQUEST_HEADER_CA, ""))
+    _written(notes_of(folder / "request-header-ca.crt"), published.get(REQUEST_HEADER_NOTES, ""))
     authentication = DelegatedAuthentication(
         clock, client, client_ca_file=client_ca, front_proxy=front_proxy_of(proxy_ca, published) if proxy_ca else None
     )
     handler = MetricsHandler(storage, client, clock, authentication, DelegatedAuthorization(clock, client))
     tls = TlsFiles(
-        cert_file=str(certificate),
-        key_file=str(key),
+        cert_file=str(folder / CERTIFICATE),
+        key_file=str(folder / KEY),
         client_ca_file=client_ca,
         request_header_ca_file=proxy_ca,
     )
     edge = Edge(handler, host=ADDRESS, port=0, tls=tls, loop=shared_loop(clock), name=NAME)
-    return edge, base64.b64encode(authority.certificate).decode()
+    return edge, base64.b64encode((folder / AUTHORITY).read_bytes()).decode()
 
 
 def _written(path: Path, text: str) -> str:
-    """Write a file of authorities and return its name; empty when there is nothing to write."""
+    """Write a file of authorities, or notes of one, and return its name; empty when there is nothing to write."""
     if not text:
         return ""
     path.write_text(text)
+    path.chmod(0o600)
     return str(path)

@@ -1,11 +1,14 @@
 """The credentials of a local cluster: three authorities, a pair per component, a kubeconfig each.
 
 The names are those of Kubernetes' local-up-cluster script. A stamp file remembers what was issued for which
-addresses, so that a later start neither makes anything nor loads the cryptography library.
+addresses, so that a later start neither makes anything nor loads the cryptography library. What was issued to clients
+is noted beside their authority, so that no server of this cluster has to load it to believe them.
 """
 
 from __future__ import annotations
 
+import os
+import threading
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,28 +35,62 @@ CLIENTS: dict[str, tuple[str, tuple[str, ...]]] = {
 RENEW_BEFORE = timedelta(days=30)
 
 
+def write_credentials_apart(cluster: ClusterOptions) -> None:
+    """Do what `write_credentials` does in a child that ends, so that the library it takes (3.5 MiB) ends with it.
+
+    Only where this process has no other thread, as none of them, nor what it holds, would be in the child. What fails
+    there is done again here, to be raised.
+    """
+    if _are_current(cluster, SystemClock()):
+        return
+    if threading.active_count() > 1:
+        write_credentials(cluster)
+        return
+    child = os.fork()
+    if not child:
+        try:
+            write_credentials(cluster)
+            os._exit(0)
+        finally:
+            os._exit(1)
+    if os.waitpid(child, 0)[1]:
+        write_credentials(cluster)
+
+
 def write_credentials(cluster: ClusterOptions, clock: Clock | None = None) -> None:
     """Make what is missing, soon to expire, or for other names than asked for now; the authorities and keys stay."""
     clock = clock or SystemClock()
-    pki = cluster.layout.pki
-    stamp = pki / "issued.json"
-    inputs = {
-        "server": cluster.server,
-        "node": cluster.node_name,
-        "bind": cluster.bind_address,
-        "services": cluster.service_range,
-    }
-    issued = orjson.loads(stamp.read_bytes()) if stamp.exists() else {}
-    if issued.get("inputs") == inputs and issued.get("renew", "") > clock.now().isoformat():
+    if _are_current(cluster, clock):
         return
     _issue_all(cluster, clock)
     from hyperkube_lib.serving.certificates import LEAF_DAYS
 
     renew = clock.now() + timedelta(days=LEAF_DAYS) - RENEW_BEFORE
-    stamp.write_bytes(orjson.dumps({"inputs": inputs, "renew": renew.isoformat()}))
+    _stamp(cluster).write_bytes(orjson.dumps({"inputs": _inputs(cluster), "renew": renew.isoformat()}))
+
+
+def _are_current(cluster: ClusterOptions, clock: Clock) -> bool:
+    stamp = _stamp(cluster)
+    issued = orjson.loads(stamp.read_bytes()) if stamp.exists() else {}
+    return bool(issued.get("inputs") == _inputs(cluster) and issued.get("renew", "") > clock.now().isoformat())
+
+
+def _stamp(cluster: ClusterOptions) -> Path:
+    return cluster.layout.pki / "issued.json"
+
+
+def _inputs(cluster: ClusterOptions) -> dict[str, str]:
+    return {
+        "server": cluster.server,
+        "node": cluster.node_name,
+        "bind": cluster.bind_address,
+        "services": cluster.service_range,
+    }
 
 
 def _issue_all(cluster: ClusterOptions, clock: Clock) -> None:
+    from hyperkube_lib.client_certificates.noted import notes_of
+    from hyperkube_lib.client_certificates.noting import note
     from hyperkube_lib.serving.certificates import issue, signing_key, write_private
 
     pki = cluster.layout.pki
@@ -73,11 +110,17 @@ def _issue_all(cluster: ClusterOptions, clock: Clock) -> None:
     )  # fmt: skip
     _write_pair(pki, "serving-kubelet", kubelet)
     clients = {**CLIENTS, "kubelet": (f"system:node:{cluster.node_name}", ("system:nodes",))}
+    certificates = []
     for name, (user, groups) in clients.items():
         pair = issue(client_ca, user, organizations=groups, client=True, clock=clock)
         _write_pair(pki, name, pair)
         _write_kubeconfig(cluster, name, pair, server_ca)
-    _write_pair(pki, "auth-proxy", issue(request_header_ca, "system:auth-proxy", client=True, clock=clock))
+        certificates.append(pair.certificate)
+    proxy = issue(request_header_ca, "system:auth-proxy", client=True, clock=clock)
+    _write_pair(pki, "auth-proxy", proxy)
+    for authority, clients_of in (("client-ca", certificates), ("request-header-ca", [proxy.certificate])):
+        path = pki / f"{authority}.crt"
+        write_private(notes_of(path), note(path, clients_of, clock.now()))
     if not (pki / "service-account.key").exists():
         write_private(pki / "service-account.key", signing_key()[0])
 

@@ -303,7 +303,7 @@ def _watch(
 @contextlib.contextmanager
 def prepared(cluster: ClusterOptions) -> Iterator[ClusterOptions]:
     """Choose addresses and ports, make certificates and kubeconfigs; yield the completed options."""
-    from hyperkube_command.local_cluster.certificates import write_credentials
+    from hyperkube_command.local_cluster.certificates import write_credentials_apart
 
     if why := refusal(cluster.bind_address, cluster.secure_port):
         at = f"{cluster.bind_address} port {cluster.secure_port}"
@@ -324,7 +324,7 @@ def prepared(cluster: ClusterOptions) -> Iterator[ClusterOptions]:
             unprivileged_port_offset=0 if is_privileged else PORT_OFFSET,
             extra={**cluster.extra, "kubelet": kubelet},
         )
-        write_credentials(complete)
+        write_credentials_apart(complete)
         yield complete
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Protocol
 
-from hyperkube_lib.client_certificates import CertificateAuthorities, CertificateRefused, Headers, user_of
+from hyperkube_lib.client_certificates import CertificateAuthorities, CertificateRefused, Headers
 from hyperkube_lib.serving.exchange import HttpRequest
 from hyperkube_lib.serving.expiring_cache import ExpiringCache
 
@@ -89,7 +89,7 @@ class DelegatedAuthentication:
                 return user
         if request.certificate and self._authorities is not None:
             try:
-                user = user_of(self._authorities.verify(request.certificate, self._clock.now()))
+                user = self._authorities.user(request.certificate, self._clock.now())
             except CertificateRefused as error:
                 user, refused = None, error
             if user is not None:

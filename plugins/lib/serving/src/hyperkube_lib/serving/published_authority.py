@@ -27,6 +27,8 @@ PUBLISHED = ("kube-system", "extension-apiserver-authentication")
 """Namespace and name of the ConfigMap in which the API server tells whom it trusts."""
 CLIENT_CA = "client-ca-file"
 REQUEST_HEADER_CA = "requestheader-client-ca-file"
+REQUEST_HEADER_NOTES = "requestheader-client-ca-noted.json"
+"""What is noted beside that file (see `hyperkube_lib.client_certificates.noted`), in clusters that note it."""
 _LISTS = ("allowed-names", "username-headers", "uid-headers", "group-headers", "extra-headers-prefix")
 REFRESH_SECONDS = 60.0
 _log = logging.getLogger("hyperkube.serving")

@@ -14,7 +14,9 @@ from pathlib import Path
 import orjson
 from hyperkube_host.apiserver.options import AddressOptions, Options
 from hyperkube_host.apiserver.resources.registry import Registry
+from hyperkube_lib.client_certificates.noted import guarded_notes
 from hyperkube_lib.service_account_tokens import TRACKING, TRACKING_KEY
+from hyperkube_lib.serving.published_authority import REQUEST_HEADER_NOTES
 
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.objects import Object
@@ -121,6 +123,8 @@ class SystemObjects:
                 "username-headers": options.requestheader_username_headers,
             }
             data |= {f"requestheader-{name}": orjson.dumps(values).decode() for name, values in lists.items()}
+            if notes := guarded_notes(options.requestheader_client_ca_file):
+                data[REQUEST_HEADER_NOTES] = notes
         made = _named("v1", "ConfigMap", "extension-apiserver-authentication", "kube-system")
         return {**made, "data": data}
 

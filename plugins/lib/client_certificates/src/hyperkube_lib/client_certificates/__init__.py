@@ -1,18 +1,22 @@
 """Is a client's certificate signed by an authority that we trust, now and for this purpose?
 
 The TLS layer only proves that the client holds the key; the chain is checked here, per authority file, so that front
-proxies and users can have authorities of their own. A changed file is read again at the next check.
+proxies and users can have authorities of their own. A changed file is read again at the next check. The library that
+verifies takes 3.5 MiB, so it is loaded with the first chain of which nothing is noted (see `noted`).
 Source of the rules: RFC 5280, kubernetes apiserver ``pkg/authentication/request/x509``, Go ``crypto/x509`` (who may
 issue, for what, how long a chain, no signatures over MD5 or SHA-1, no critical extension that is not understood).
 """
 
 from __future__ import annotations
 
+import ssl
 import threading
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from hyperkube_lib.client_certificates.noted import NotedCertificates
 
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.users import AUTHENTICATED_GROUP, UserInfo, unescape_extra_key
@@ -51,7 +55,7 @@ def user_of(certificate: Certificate) -> UserInfo | None:
     return UserInfo(str(names[0].value), uids[0] if len(uids) == 1 else "", tuple(groups))
 
 
-class _Vouched(NamedTuple):
+class Vouched(NamedTuple):
     """A chain that leads to one of the authorities of `trusted`, at any time of these two and between."""
 
     trusted: Sequence[Certificate]
@@ -64,17 +68,19 @@ class CertificateAuthorities:
     """The authorities of one PEM file, and the latest chains that they have vouched for; thread-safe."""
 
     def __init__(self, path: str) -> None:
-        """Read the file.
+        """Look whether OpenSSL can read the file: it is read for good when a chain is to be verified.
 
         Raises:
             UsageError: it cannot be read, or holds no certificate.
         """
         self._path = Path(path)
+        self._noted = NotedCertificates(path)
         self._lock = threading.Lock()
         self._stamp: tuple[int, int] | None = None
         self._trusted: list[Certificate] = []
-        self._vouched: dict[tuple[bytes, ...], _Vouched] = {}
-        self._current()
+        self._vouched: dict[tuple[bytes, ...], Vouched] = {}
+        if not _is_readable(path):
+            self._current()
 
     def _current(self) -> list[Certificate]:
         from cryptography.x509 import load_pem_x509_certificates
@@ -92,21 +98,45 @@ class CertificateAuthorities:
                 return self._trusted
             raise UsageError(f"cannot read certificate authorities from {str(self._path)!r}: {error}") from error
 
+    def user(self, chain: Sequence[bytes], now: datetime) -> UserInfo | None:
+        """Return the user that a chain's leaf names, see `verify`; None when it has no common name.
+
+        Raises:
+            CertificateRefused: as `verify`.
+        """
+        noted = self.noted(chain, now)
+        return noted if noted is not None else user_of(self.verify(chain, now))
+
+    def noted(self, chain: Sequence[bytes], now: datetime) -> UserInfo | None:
+        """Return the user that is noted of a chain's leaf beside the file; None: nothing usable is."""
+        return self._noted.user(chain[0], now) if chain else None
+
     def verify(self, chain: Sequence[bytes], now: datetime) -> Certificate:
         """Return the leaf of a chain of DER certificates, leaf first, that leads to a trusted authority.
+
+        Raises:
+            CertificateRefused: it does not, or a certificate on the way is out of date or for another purpose.
+        """
+        return self.vouched(chain, now).leaf
+
+    def vouched(self, chain: Sequence[bytes], now: datetime) -> Vouched:
+        """Verify a chain, see `verify`, and tell for how long that holds.
 
         What was found of a chain is remembered, for as long as the file stays and all certificates on the way are in
         date: a component shows the same one with each connection.
 
         Raises:
-            CertificateRefused: it does not, or a certificate on the way is out of date or for another purpose.
+            CertificateRefused: as `verify`; or the file has become unreadable before anything was verified.
         """
         from cryptography.x509 import load_der_x509_certificate
 
-        trusted, key = self._current(), tuple(chain)
+        try:
+            trusted, key = self._current(), tuple(chain)
+        except UsageError as error:
+            raise CertificateRefused(str(error)) from error
         known = self._vouched.get(key)
         if known is not None and known.trusted is trusted and known.since <= now <= known.until:
-            return known.leaf
+            return known
         try:
             certificates = [load_der_x509_certificate(der) for der in chain]
         except ValueError as error:
@@ -124,8 +154,17 @@ class CertificateAuthorities:
         with self._lock:
             while len(self._vouched) >= _REMEMBERED_CHAINS:
                 del self._vouched[next(iter(self._vouched))]
-            self._vouched[key] = _Vouched(trusted, leaf, since, until)
-        return leaf
+            found = self._vouched[key] = Vouched(trusted, leaf, since, until)
+        return found
+
+
+def _is_readable(path: str) -> bool:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        context.load_verify_locations(path)
+    except (OSError, ssl.SSLError):
+        return False
+    return True
 
 
 def _way_to_trust(
@@ -284,10 +323,8 @@ class FrontProxy:
         return UserInfo(name, _first(headers, self._uids), tuple(groups), self._extra(headers))
 
     def _verify(self, chain: Sequence[bytes], now: datetime) -> None:
-        from cryptography.x509.oid import NameOID
-
-        proxy = self._authorities.verify(chain, now)
-        names = [str(name.value) for name in proxy.subject.get_attributes_for_oid(NameOID.COMMON_NAME)]
+        noted = self._authorities.noted(chain, now)
+        names = [noted.name] if noted is not None else _common_names(self._authorities.verify(chain, now))
         if self._allowed and not self._allowed.intersection(names):
             raise CertificateRefused("the common name is none of --requestheader-allowed-names")
 
@@ -300,6 +337,12 @@ class FrontProxy:
                     key = unescape_extra_key(header[len(prefix) :])
                     found[key] = (*found.get(key, ()), *values)
         return found
+
+
+def _common_names(certificate: Certificate) -> list[str]:
+    from cryptography.x509.oid import NameOID
+
+    return [str(name.value) for name in certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)]
 
 
 def _first(headers: Headers, names: Sequence[str]) -> str:
