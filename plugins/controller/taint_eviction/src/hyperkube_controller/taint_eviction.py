@@ -106,7 +106,7 @@ class TaintEviction(Plugin):
 
     def _pod_seen(self, pod: Object) -> None:
         node = spec_of(pod).get("nodeName", "")
-        if key_of(pod) in self._scheduled or (node and no_execute(self._nodes.get("", node))):
+        if (self._scheduled and key_of(pod) in self._scheduled) or (node and no_execute(self._nodes.get("", node))):
             self._loop.enqueue(pod)
 
     def _pod_gone(self, pod: Object) -> None:

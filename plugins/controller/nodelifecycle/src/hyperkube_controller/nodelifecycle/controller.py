@@ -149,10 +149,12 @@ class Nodelifecycle(Plugin):
 
     def _pod_updated(self, old: Object, new: Object) -> None:
         """Look at a pod that is bound, or says that it is ready while its node is silent."""
-        if _node_of(old) != _node_of(new):
+        name = _node_of(new)
+        if _node_of(old) != name:
             self._pod_bound(new)
-        elif is_ready(new):
-            node = self._nodes.get("", _node_of(new))
+        elif name in self._waited_for and is_ready(new):
+            # A node that falls silent brings all of its pods: those that are told of before it is noted, too.
+            node = self._nodes.get("", name)
             if node is not None and _is_silent(node):
                 self._loop.enqueue(new)
 
