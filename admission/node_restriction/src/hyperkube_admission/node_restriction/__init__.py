@@ -80,6 +80,7 @@ class NodeRestriction(Plugin):
     """Checks what kubelets write; others pass."""
 
     may_block = False
+    only_refuses = True
 
     def is_idle(self, request: AdmissionRequest) -> bool:
         """Tell whether it is no kubelet that writes."""

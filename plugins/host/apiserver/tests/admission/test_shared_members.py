@@ -25,6 +25,16 @@ class Changes:
         request.object["spec"]["nodeName"] = "other"
 
 
+class Refuses:
+    """Looks at the specification."""
+
+    only_refuses = True
+    seen = None
+
+    def admission_mutate(self, request):
+        self.seen = request.object["spec"]
+
+
 @pytest.fixture
 def asked():
     asked = AdmissionRequest(
@@ -57,6 +67,15 @@ def test_a_hook_changes_copies(asked):
     assert asked.object["status"] == OLD["status"]
     assert asked.object["status"] is not OLD["status"]
     assert not end_sharing(asked)
+
+
+def test_a_hook_that_only_refuses_sees_them(asked):
+    plugin = Refuses()
+
+    AdmissionChain([plugin.admission_mutate]).mutate(asked)
+
+    assert plugin.seen is OLD["spec"]
+    assert end_sharing(asked)
 
 
 def test_without_the_note_a_hook_gets_what_it_was_given(asked):

@@ -35,7 +35,14 @@ POD = {
     "volumes": [{"name": "cfg", "configMap": {"name": "app-config"}}],
 }
 LABELS = {"app": "bench", "tier": "backend"}
+NODE_STATUS = {
+    "addresses": [{"type": "InternalIP", "address": "10.0.0.1"}],
+    "allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"},
+    "capacity": {"cpu": "4", "memory": "8Gi", "pods": "110"},
+    "images": [{"names": [f"registry.example/app:{number}"], "sizeBytes": 1 << 20} for number in range(20)],
+}
 MERGE, PROTOBUF = "application/merge-patch+json", "application/vnd.kubernetes.protobuf"
+STRATEGIC = "application/strategic-merge-patch+json"
 WARM = 140
 """Requests after which what is remembered of the first ones is there, templates too, and messages are read by straight
 code."""
@@ -60,6 +67,7 @@ def server(tmp_path_factory):
     send(server, request("POST", f"{BASE}/serviceaccounts", {"metadata": {"name": "default"}}))
     send(server, request("POST", f"{BASE}/pods", {"metadata": {"name": "one", "labels": LABELS}, "spec": POD}))
     server.handler.handle(GET)
+    send(server, request("POST", "/api/v1/nodes", {"metadata": {"name": "one"}, "status": NODE_STATUS}))
     lease = {
         "metadata": {"name": "one"},
         "spec": {"holderIdentity": "one", "leaseDurationSeconds": 40, "renewTime": TIME},
@@ -110,6 +118,42 @@ def put_status(_server, *formats):
     return request("PUT", f"{BASE}/pods/one/status", pod, *formats)
 
 
+def conditions(*kinds, **members):
+    return [{"type": kind, "status": "True", "lastTransitionTime": TIME, **members} for kind in kinds]
+
+
+def patch_pod_status(_server):
+    """Return what a kubelet sends of a pod whose containers run."""
+    number = next(_numbers)
+    container = {
+        "name": "app",
+        "image": "registry.example/app:1.2.3",
+        "imageID": f"registry.example/app@{number}",
+        "containerID": f"containerd://{number}",
+        "ready": True,
+        "restartCount": 0,
+        "started": True,
+        "state": {"running": {"startedAt": f"2026-01-01T00:00:{number % 60:02}Z"}},
+    }
+    status = {
+        "phase": "Running",
+        "hostIP": "10.0.0.1",
+        "podIP": "10.1.0.1",
+        "podIPs": [{"ip": "10.1.0.1"}],
+        "conditions": conditions("Initialized", "Ready", "ContainersReady", "PodScheduled", message=f"m{number}"),
+        "containerStatuses": [container],
+    }
+    return request("PATCH", f"{BASE}/pods/one/status", {"status": status}, STRATEGIC)
+
+
+def patch_node_status(_server):
+    """Return what a kubelet sends of its node when nothing but time has passed."""
+    kinds = ("MemoryPressure", "DiskPressure", "PIDPressure", "Ready")
+    beat = f"2026-01-01T00:00:{next(_numbers) % 60:02}Z"
+    status = {"conditions": conditions(*kinds, lastHeartbeatTime=beat, reason="r", message="m")}
+    return request("PATCH", "/api/v1/nodes/one/status", {"status": status}, STRATEGIC)
+
+
 def renewal(server, *formats):
     """Return the PUT of a lease as it was answered last, but for its time."""
     lease = json.loads(server.handler.handle(request("GET", f"{LEASES}/one", None)).body)
@@ -149,11 +193,13 @@ def counted(asked, server):
     [
         pytest.param(create_config_map, 266, id="create a ConfigMap"),
         pytest.param(create_pod, 308, id="create a pod"),
-        pytest.param(patch_label, 422, id="patch a label"),
-        pytest.param(put_status, 430, id="put a status"),
+        pytest.param(patch_label, 415, id="patch a label"),
+        pytest.param(put_status, 410, id="put a status"),
+        pytest.param(patch_pod_status, 525, id="patch a pod's status"),
+        pytest.param(patch_node_status, 451, id="patch a node's status"),
         pytest.param(in_protobuf(create_config_map), 275, id="create a ConfigMap in protobuf"),
         pytest.param(in_protobuf(create_pod), 333, id="create a pod in protobuf"),
-        pytest.param(in_protobuf(put_status), 436, id="put a status in protobuf"),
+        pytest.param(in_protobuf(put_status), 420, id="put a status in protobuf"),
         pytest.param(renewal, 252, id="renew a lease"),
         pytest.param(in_protobuf(renewal), 293, id="renew a lease in protobuf"),
         pytest.param(lambda _server: GET, 20, id="get a pod"),

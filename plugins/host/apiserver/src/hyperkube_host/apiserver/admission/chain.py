@@ -19,7 +19,7 @@ from hyperkube_host.apiserver.explain.records import Explanations, Step
 from hyperkube_host.apiserver.plugins import may_block
 from hyperkube_lib.serving.turns import Turns
 
-from hyperkube.hookspecs.admission import AdmissionRequest, IdleAtTimes, Repeats, WaitsAtTimes
+from hyperkube.hookspecs.admission import AdmissionRequest, IdleAtTimes, OnlyRefuses, Repeats, WaitsAtTimes
 from hyperkube.hookspecs.authz import Attributes, Authorizer
 from hyperkube.machinery.clock import SystemClock
 from hyperkube.machinery.errors import ApiError, Forbidden
@@ -40,11 +40,13 @@ class _Step(NamedTuple):
         call: calls the hook, elsewhere while it may wait.
         is_idle: tells whether it need not be called; None if it always has to.
         hook: the hook itself, for the name of its plugin.
+        changes: whether it may change the object.
     """
 
     call: Hook
     is_idle: Callable[[AdmissionRequest], bool] | None
     hook: Hook
+    changes: bool
 
     def unless_idle(self, *, request: AdmissionRequest) -> object:
         """Call the hook if it has anything to do."""
@@ -198,7 +200,7 @@ class AdmissionChain:
 
         def around(steps: Sequence[_Step], kind: str) -> tuple[_Step, ...]:
             calls = times.around([(plugin_of(step.hook), step.unless_idle) for step in steps], kind)
-            return tuple(_Step(call, None, step.hook) for call, step in zip(calls, steps, strict=True))
+            return tuple(_Step(call, None, step.hook, step.changes) for call, step in zip(calls, steps, strict=True))
 
         admit = around(mutators, ADMIT)
         return _Steps(admit, (partial(self._run, admit),), (partial(self._run, around(validators, VALIDATE)),))
@@ -206,9 +208,10 @@ class AdmissionChain:
     def _run(self, steps: Sequence[_Step], request: AdmissionRequest) -> None:
         hook: Hook | None = None
         try:
-            for call, is_idle, hook in steps:  # noqa: B007  named when it refuses
+            for call, is_idle, hook, changes in steps:  # noqa: B007  named when it refuses
                 if is_idle is None or not is_idle(request):
-                    part(request)
+                    if changes:
+                        part(request)
                     call(request=request)
         except ApiError as error:
             shown = self._refused(error, request, plugin_of(hook))
@@ -271,7 +274,8 @@ class _MayWait:
 def _step(hook: Hook, turns: Turns | None) -> _Step:
     plugin = _plugin(hook)
     call = hook if turns is None or not may_block(hook) else _MayWait(hook, turns)
-    return _Step(call, plugin.is_idle if isinstance(plugin, IdleAtTimes) else None, hook)
+    is_idle = plugin.is_idle if isinstance(plugin, IdleAtTimes) else None
+    return _Step(call, is_idle, hook, not isinstance(plugin, OnlyRefuses))
 
 
 def _plugin(hook: Hook) -> Any:

@@ -120,11 +120,12 @@ def _attempt(services: Services, write: Change, current: Current) -> ObjectResul
         services.admission.mutate(admission)
     try:
         new = admission.written()
-        if end_sharing(admission) and not _leaves_alone(target):
+        is_shared = end_sharing(admission)
+        if is_shared and not _leaves_alone(target):
             part_members(new, old)
         place(new, target)
         if write.prepare:
-            new = _prepare(target, write.call, new, old, known, write.request.status)
+            new = _prepare(target, write.call, new, old, known, write.request.status, is_same=is_shared)
             _refuse_invalid(write, new, old)
         else:
             new = target.served.canonical_change(new, old, known)
@@ -192,15 +193,23 @@ def _strategy(target: Target) -> Strategy:
 
 
 def _prepare(
-    target: Target, call: Call, new: Object, old: Object, known: KnownMetadata, status: KnownStatus | None
+    target: Target,
+    call: Call,
+    new: Object,
+    old: Object,
+    known: KnownMetadata,
+    status: KnownStatus | None,
+    *,
+    is_same: bool,
 ) -> Object:
     """Return the new object in canonical form with everything that the server decides.
 
-    Of it `known` is the metadata before admission, and `status` what was decoded, of a write to it.
+    Of it `known` is the metadata before admission, and `status` what was decoded, of a write to it; `is_same` tells
+    that no plugin was called that could have changed it.
     """
     served, strategy = target.served, target.served.strategy
-    if not known.holds(new["metadata"]) or _is_changed(new, old):  # else there is nothing new to fill in since it was
-        served.default(new)
+    if not is_same and (not known.holds(new["metadata"]) or _is_changed(new, old)):
+        served.default(new)  # else there is nothing new to fill in since it was
     if target.sub is None:
         if strategy.status_subresource:
             _restore(new, old, "status", shared=strategy.leaves_what_stays)
