@@ -6,10 +6,13 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from hyperkube_testing.peers.ports import free_port
 from servers_under_load import Served, api_server, cluster, pace, running
+
+from hyperkube.testing.waiting import eventually
 
 STARTS = 4
 MODULES = {"apiserver": 1020, "up": 1540}
@@ -102,6 +105,18 @@ def test_a_start_imports_nothing_heavy(name, later, tmp_path):
     assert "hyperkube_host.apiserver.server" in imported
     assert imported.isdisjoint(later), imported.intersection(later)
     assert len(imported) < MODULES[name], len(imported)
+
+
+def test_a_cluster_makes_and_believes_certificates_without_the_library_that_does(tmp_path):
+    port = free_port()
+    metrics = "/apis/metrics.k8s.io/v1beta1/nodes"
+
+    with _up(cluster(tmp_path, port), port) as server:
+        eventually(lambda: server.send("GET", metrics)[0] == 200, seconds=60)
+        loaded = Path(f"/proc/{server.process.pid}/maps").read_text()
+
+    assert "_ssl" in loaded
+    assert "cryptography" not in loaded
 
 
 @pytest.mark.parametrize("name", STARTED)
