@@ -190,17 +190,6 @@ class IdleAtTimes(Protocol):
 
 
 @runtime_checkable
-class OnlyRefuses(Protocol):
-    """An admission plugin that changes no object: it is shown what is shared with the stored one.
-
-    Attributes:
-        only_refuses: true.
-    """
-
-    only_refuses: bool
-
-
-@runtime_checkable
 class Repeats(Protocol):
     """An admission plugin that treats all objects of one template alike, such as the pods of a ReplicaSet.
 

@@ -90,10 +90,12 @@ class Plugin:
             others cost a hand-over to a thread of their own. For admission plugins and authorizers; see `WaitsAtTimes`.
         handles: the resources, and subresources, with which the hooks of an admission plugin have to do, by name and of
             whatever group (``pods``, ``pods/status``): they are called for no others. None: for all.
+        only_refuses: whether an admission plugin changes no object: it is shown what is shared with the stored one.
     """
 
     may_block: ClassVar[bool] = True
     handles: ClassVar[frozenset[str] | None] = None
+    only_refuses: ClassVar[bool] = False
 
     def __init__(self, context: PluginContext) -> None:
         self.context = context

@@ -19,7 +19,7 @@ from hyperkube_host.apiserver.explain.records import Explanations, Step
 from hyperkube_host.apiserver.plugins import may_block
 from hyperkube_lib.serving.turns import Turns
 
-from hyperkube.hookspecs.admission import AdmissionRequest, IdleAtTimes, OnlyRefuses, Repeats, WaitsAtTimes
+from hyperkube.hookspecs.admission import AdmissionRequest, IdleAtTimes, Repeats, WaitsAtTimes
 from hyperkube.hookspecs.authz import Attributes, Authorizer
 from hyperkube.machinery.clock import SystemClock
 from hyperkube.machinery.errors import ApiError, Forbidden
@@ -275,7 +275,7 @@ def _step(hook: Hook, turns: Turns | None) -> _Step:
     plugin = _plugin(hook)
     call = hook if turns is None or not may_block(hook) else _MayWait(hook, turns)
     is_idle = plugin.is_idle if isinstance(plugin, IdleAtTimes) else None
-    return _Step(call, is_idle, hook, not isinstance(plugin, OnlyRefuses))
+    return _Step(call, is_idle, hook, not getattr(plugin, "only_refuses", False))
 
 
 def _plugin(hook: Hook) -> Any:
