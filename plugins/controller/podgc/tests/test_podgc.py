@@ -1,7 +1,7 @@
 """The podgc controller: which pods it ends, and when."""
 
 import pytest
-from hyperkube_controller.podgc import Podgc, decide
+from hyperkube_controller.podgc import CHECK_SECONDS, Podgc, decide
 from prometheus_client import CollectorRegistry
 
 from hyperkube.client.actions import Delete, Patch
@@ -23,12 +23,16 @@ def pod(name, node="", phase="Running", **meta):
     }
 
 
+OUT_OF_SERVICE = {"key": "node.kubernetes.io/out-of-service", "effect": "NoExecute"}
+GOING = {"deletionTimestamp": "2030-01-01T00:00:00Z", "deletionGracePeriodSeconds": 30}
+
+
 class TestContract(ControllerContract):
     plugin = Podgc
 
     def populate(self, rig):
-        going = {"deletionTimestamp": "2030-01-01T00:00:00Z", "deletionGracePeriodSeconds": 30}
-        rig.client.seed(PODS, pod("never-scheduled", **going))
+        rig.client.seed(NODES, {**NODE, "spec": {"taints": [OUT_OF_SERVICE]}})
+        rig.client.seed(PODS, pod("going", "n1", **GOING))
 
 
 def names(rig):
@@ -46,6 +50,18 @@ def test_a_pod_of_a_node_that_is_gone_ends_after_the_quarantine():
 
     assert names(rig) == ["stays"]
     assert ("patch", "pods", "d/stranded/status") in rig.client.actions
+
+
+def test_a_pod_that_was_never_on_a_node_gets_the_time_to_go_by_itself():
+    rig = ControllerRig(Podgc)
+    rig.client.seed(PODS, pod("never-scheduled", **GOING))
+    rig.settle()
+    rig.advance(CHECK_SECONDS - 1)
+    assert rig.client.actions == []
+
+    rig.advance(1)
+
+    assert names(rig) == []
 
 
 def test_a_node_that_comes_back_in_time_saves_its_pods():
@@ -72,8 +88,7 @@ def test_the_oldest_ended_pods_go_beyond_the_threshold():
 
 def test_a_pod_being_deleted_on_a_node_out_of_service_is_not_waited_for():
     rig = ControllerRig(Podgc)
-    taint = {"key": "node.kubernetes.io/out-of-service", "effect": "NoExecute"}
-    rig.client.seed(NODES, {**NODE, "spec": {"taints": [taint]}})
+    rig.client.seed(NODES, {**NODE, "spec": {"taints": [OUT_OF_SERVICE]}})
     rig.client.seed(PODS, pod("a", "n1"))
     rig.settle()
     rig.client.delete(PODS, "a", "d")

@@ -28,6 +28,8 @@ from hyperkube.machinery.record import Record
 from hyperkube.plugin import Plugin
 
 QUARANTINE = 40.0
+CHECK_SECONDS = 20.0
+"""How long a pod that was never on a node may take to go: upstream looks so often."""
 THRESHOLD = 12500
 KEY = "all"
 _BY_NODE, _BY_END, _OUT_OF_SERVICE = "node", "podgc/end", "podgc/out of service"
@@ -148,8 +150,10 @@ class Podgc(Plugin):
     def _pod_seen(self, pod: Object) -> None:
         """Look at the pods if this one may be due, or one too many has ended with it."""
         name = node_of(pod)
+        if not name and is_being_deleted(pod):
+            self._loop.queue.add_after(KEY, CHECK_SECONDS)  # nearly all of them go at once, by themselves
         node = self._nodes.get("", name) if name else None
-        due = node is None if name else is_being_deleted(pod)
+        due = bool(name) and node is None
         if node is not None and is_being_deleted(pod):
             due = _is_dead(node)
         if due or (is_terminal(pod) and self._too_many_ended()):
