@@ -19,8 +19,7 @@ from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.recent import forgets
 from hyperkube.machinery.record import Record
 
-MAX_IDLE, MAX_RESTING = 64, 4
-"""Connections kept between requests: more were dialled anew after each moment in which a server took long; at rest."""
+MAX_IDLE, MAX_RESTING = 64, 4  # connections kept between requests, so that a server's slow moment opens none; at rest
 
 
 class TlsOptions(Record):

@@ -203,8 +203,6 @@ class EventRecorder:
 
     def _place(self) -> int:
         """Return the place, from 1, of the first event of an object that is not busy, or 0; the lock is held."""
-        if self._queue and self._queue[0][1] not in self._busy:
-            return 1
         return next((place for place, each in enumerate(self._queue, 1) if each[1] not in self._busy), 0)
 
     def _write(self, event: Object, key: int) -> None:

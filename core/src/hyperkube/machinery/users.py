@@ -52,6 +52,12 @@ def node(name: str) -> UserInfo:
     return UserInfo(f"{NODE_PREFIX}{name}", "", (NODES_GROUP, AUTHENTICATED_GROUP))
 
 
+def node_of(user: UserInfo) -> str | None:
+    """Return the name of the node whose kubelet the user is; None for anybody else, empty for a nameless one."""
+    is_node = NODES_GROUP in user.groups and user.name.startswith(NODE_PREFIX)
+    return user.name[len(NODE_PREFIX) :] if is_node else None
+
+
 def component(name: str) -> UserInfo:
     """Return the identity of a control-plane component, e.g. ``system:kube-scheduler``."""
     return UserInfo(name, "", (AUTHENTICATED_GROUP,))

@@ -15,14 +15,13 @@ from hyperkube_lib.pod_references import pod_references
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.admission import AdmissionRequest
-from hyperkube.kinds.node_identity import node_of
 from hyperkube.kinds.pods import is_mirror, spec_of
 from hyperkube.kinds.resources import CSI_DRIVERS, NODES, PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, PODS
 from hyperkube.kinds.volumes import claim_name
 from hyperkube.machinery.errors import Forbidden, NotFound
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.objects import Object, labels_of, name_of, namespace_of, owners_of, uid_of
-from hyperkube.machinery.users import NODE_PREFIX
+from hyperkube.machinery.users import NODE_PREFIX, node_of
 from hyperkube.plugin import Plugin
 
 _LEASES_NAMESPACE = "kube-node-lease"

@@ -17,7 +17,6 @@ from hyperkube_lib.pod_references import pod_references
 from hyperkube.client.informer import Informer
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.authz import NO_OPINION, Attributes, Decision, Rules
-from hyperkube.kinds.node_identity import node_of
 from hyperkube.kinds.pods import is_mirror, spec_of
 from hyperkube.kinds.rbac import rule_allows
 from hyperkube.kinds.resources import PERSISTENT_VOLUMES, POD_CERTIFICATE_REQUESTS, PODS, RESOURCE_SLICES
@@ -25,7 +24,7 @@ from hyperkube.machinery.errors import NotFound
 from hyperkube.machinery.fields import FieldRequirement
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.objects import Object, annotations_of, metadata, namespace_of
-from hyperkube.machinery.users import UserInfo
+from hyperkube.machinery.users import UserInfo, node_of
 from hyperkube.plugin import Plugin, PluginContext
 
 _VOLUME_ATTACHMENTS = GroupVersionResource("storage.k8s.io", "v1", "volumeattachments")
