@@ -1,7 +1,7 @@
 """The storage classes of the driver."""
 
 from hyperkube_addon.csi_host_path import DRIVER, CsiHostPath
-from hyperkube_csi.host_path.driver import NAME
+from hyperkube_csi.host_path.settings import NAME
 
 from hyperkube.plugin import PluginContext
 from hyperkube.testing.contracts.addon import AddonContract

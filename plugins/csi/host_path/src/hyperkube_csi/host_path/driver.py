@@ -1,4 +1,4 @@
-"""The driver: its name and settings; what answers the calls is loaded with the first of them.
+"""The driver; what answers the calls is loaded with the first of them.
 
 A cluster may have the driver installed and no folder for it, and one that has a folder may have no volume there.
 """
@@ -9,30 +9,11 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from hyperkube_csi.host_path.settings import NAME, HostPathSettings
 from hyperkube_lib.csi import CsiDriver
-
-from hyperkube.machinery.record import Record
 
 if TYPE_CHECKING:
     from hyperkube_csi.host_path.services import HostPathServices
-
-NAME = "host-path.csi.hyperkube.dev"
-
-
-class HostPathSettings(Record):
-    """Settings of the driver.
-
-    Attributes:
-        dir: where volumes are kept; empty to go without the driver.
-        node_id: what it calls this node; empty for the node's name.
-        place: what its topology tells of this node; empty for what the node is called, as each has volumes of its own.
-        hostname_override: the kubelet's, see there.
-    """
-
-    dir: str = ""
-    node_id: str = ""
-    place: str = ""
-    hostname_override: str = ""
 
 
 class HostPath(CsiDriver):

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from hyperkube_csi.host_path.controller_service import TOPOLOGY_KEY, ControllerService
-from hyperkube_csi.host_path.driver import NAME, HostPathSettings
 from hyperkube_csi.host_path.node_service import NodeService
+from hyperkube_csi.host_path.settings import NAME, HostPathSettings
 from hyperkube_csi.host_path.storage import Storage
 
 from hyperkube.hookspecs.base import PluginContext
