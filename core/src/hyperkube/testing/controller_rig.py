@@ -83,7 +83,7 @@ class ControllerRig:
             recorder.flush()
 
     def _recorders(self) -> Iterator[EventRecorder]:
-        """Find the recorders of plugins, controllers, and of the objects of plugins' packages in them."""
+        """Find the recorders of plugins, controllers, and of the objects of plugins' packages that they call."""
         seen: set[int] = set()
         parts: list[object] = [*self.plugins, *self.controllers]
         own = {id(part) for part in parts}  # of whatever module: tests have plugins of their own
@@ -93,7 +93,7 @@ class ControllerRig:
                 yield part
             elif id(part) not in seen and (id(part) in own or type(part).__module__.startswith("hyperkube_")):
                 seen.add(id(part))
-                parts += getattr(part, "__dict__", {}).values()
+                parts += [getattr(value, "__self__", value) for value in getattr(part, "__dict__", {}).values()]
 
     def advance(self, seconds: float) -> None:
         """Let time pass, then settle."""
