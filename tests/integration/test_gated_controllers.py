@@ -5,7 +5,7 @@ from hyperkube_lib.serving.certificates import make_ca
 from hyperkube_testing.cluster.cluster import ControlPlane
 
 from hyperkube.kinds.resources import CUSTOM_RESOURCE_DEFINITIONS, DEVICE_TAINT_RULES
-from hyperkube.machinery.errors import Conflict
+from hyperkube.machinery.errors import Conflict, NotFound
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.testing.waiting import eventually
 
@@ -51,6 +51,7 @@ def test_a_migration_ends_in_success_and_the_definition_forgets_the_old_version(
     client = cluster.client
     client.create(CUSTOM_RESOURCE_DEFINITIONS, definition())
     eventually(lambda: _is_established(client))
+    eventually(lambda: _is_served(client))  # as in Kubernetes, the server sees the condition a moment after it is set
     client.create(WIDGETS, {"apiVersion": "example.com/v2", "kind": "Widget", "metadata": {"name": "w"}}, "default")
     eventually(lambda: _is_stored_as(client, "v2"))
 
@@ -78,6 +79,13 @@ def _is_stored_as(client, name):
 
 def _is_established(client):
     return _holds(client.get(CUSTOM_RESOURCE_DEFINITIONS, "widgets.example.com")).get("Established") == "True"
+
+
+def _is_served(client):
+    try:
+        return client.list(WIDGETS, "default").items == []
+    except NotFound:
+        return False
 
 
 def _holds(obj):
