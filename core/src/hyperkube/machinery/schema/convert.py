@@ -35,10 +35,10 @@ DROP: Any = object()
 
 Absent: TypeAlias = Callable[[], Any]
 
-Slot: TypeAlias = tuple[type, bool, Converter, "Codec | None"]
-"""A member of a struct, ready to decode: a class whose instances need no conversion; whether an empty instance of that
-class is written; the converter for everything else, null included; and for structs the codec, which is called
-directly."""
+Slot: TypeAlias = tuple[int, type, bool, Converter, "Codec | None"]
+"""A member of a struct, ready to decode: its place in the declaration; a class whose instances need no conversion;
+whether an empty instance of that class is written; the converter for everything else, null included; and for structs
+the codec, which is called directly."""
 
 _GO_STRUCTS = frozenset({"quantity", "int_or_string", "time", "micro_time", "duration", "raw", "json", "fields_v1"})
 _EXACT: dict[str, type] = {"string": str, "bool": bool, "int32": int}
@@ -48,14 +48,14 @@ class _Never:
     """The class of no JSON value."""
 
 
-def slot(field: KubeField, codecs: Codecs) -> Slot:
+def slot(field: KubeField, index: int, codecs: Codecs) -> Slot:
     """Compile a member of a struct."""
     absent = absence(field, codecs)
     convert = converter(field, codecs, absent or _dropped)
     if isinstance(field, Struct):
         codec = codecs(field.schema())
-        return _Never if codec.schema.shape else dict, True, convert, codec
-    return _EXACT.get(field.scalar, _Never), not _drops_empty(field), convert, None
+        return index, _Never if codec.schema.shape else dict, True, convert, codec
+    return index, _EXACT.get(field.scalar, _Never), not _drops_empty(field), convert, None
 
 
 def _drops_empty(field: KubeField) -> bool:
@@ -68,15 +68,15 @@ def _dropped() -> Any:
     return DROP
 
 
-def nothing(*_: Any) -> None:
-    """Return None, whatever it is called with."""
+def _nothing() -> None:
+    return None
 
 
 def absence(field: KubeField, codecs: Codecs) -> Absent | None:
     """Return what makes the value of a missing member, or None when it stays missing."""
     nilable = field.ptr or isinstance(field, List | Map) or field.scalar in {"bytes", "any"}
     if nilable:
-        return None if field.omitempty else nothing
+        return None if field.omitempty else _nothing
     if field.omitzero or (field.omitempty and not isinstance(field, Struct) and field.scalar not in _GO_STRUCTS):
         return None
     return zero_of(field, codecs)

@@ -1,19 +1,19 @@
-"""The compiled form of one schema: a table of members, and what is to be done with objects of the shapes that came.
+"""The compiled form of one schema: a table of members and a loop over what came.
 
-What is already as Go would write it is left alone, which is the common case and costs nothing; the rest is done in
-place. When a value is wrong the exception learns its place on its way out. An unknown member is an exception too, until
-`hyperkube.machinery.schema.strict` has searched for all of them; they are dropped in a second run.
+The loop works in place: what is already as Go would write it is left alone, which is the common case and costs one
+look-up a member. When a value is wrong the exception learns its place on its way out. An unknown member is an exception
+too, until `hyperkube.machinery.schema.strict` has searched for all of them; they are dropped in a second run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from hyperkube.machinery.recent import TEMPLATE_MAX, TEMPLATES, Recent
-from hyperkube.machinery.schema.convert import DROP, Absent, Codec, Slot, absence, nothing, slot
+from hyperkube.machinery.schema.convert import DROP, Absent, Slot, absence, slot
 from hyperkube.machinery.schema.fields import Inline, KubeField
 from hyperkube.machinery.schema.mismatch import TypeMismatch, shown
 from hyperkube.machinery.schema.scalars import Converter
@@ -108,76 +108,76 @@ def rebuilder(
     return rebuild
 
 
-Shape: TypeAlias = tuple[Any, ...]  # of an object: the names of its members, then the classes of their values
-Steps: TypeAlias = "Sequence[tuple[str, Converter, Codec | None]]"
-Plan: TypeAlias = tuple[Steps, Sequence[str], Mapping[str, Any] | None, Sequence[str], Sequence[str]]
-"""What is to be done with objects of one shape: members to convert, with the converter, and for structs the codec;
-members that are dropped when they are empty; those that are added, None if they have to be made anew; all in declared
-order, empty if they came so; and unknown ones."""
-
-
-def plan_of(shape: Shape, table: Mapping[str, Slot], zeros: Mapping[str, Absent]) -> Plan:
-    """Return what is to be done with objects of a shape."""
-    came, steps, unkept = shape[: len(shape) // 2], [], []
-    for name, cls in zip(came, shape[len(came) :], strict=True):
-        exact, keep, convert, codec = table.get(name) or (cls, True, nothing, None)
-        if codec is not None or cls is not exact or cls is int:
-            if cls is not type(None) or convert(None, None) is not None:
-                steps.append((name, convert, codec if cls is exact else None))
-        elif not keep:
-            unkept.append(name)
-    added = {name: zero() for name, zero in zeros.items() if name not in came}
-    given = {*came, *added}
-    names = tuple([name for name in table if name in given])
-    is_plain = not any(isinstance(value, dict) for value in added.values())
-    return steps, unkept, added if is_plain else None, names if names != came else (), [*given - table.keys()]
+def _table(fields: Mapping[str, KubeField], leaves: str) -> dict[str, Slot]:
+    table = {name: slot(field, index, codec_of) for index, (name, field) in enumerate(fields.items())}
+    if leaves:
+        table[leaves] = (*table[leaves][:4], None)
+    return table
 
 
 def decoder(schema: type[KubeSchema], leaves: str = "") -> Converter:  # noqa: C901 -- one loop, as calls are what costs
     """Return the decoder of a struct; a struct that is its member `leaves` is taken as it is."""
     fields = members(schema)
-    table = {name: slot(field, codec_of) for name, field in fields.items()}
-    if leaves:
-        table[leaves] = (*table[leaves][:3], None)
+    table = _table(fields, leaves)
     zeros = zeros_of(schema)
-    go_type = f"{schema.package.proto.rsplit('.', 1)[-1]}.{schema.__name__}"
-    rebuild = rebuilder(fields, zeros)
-    plans: Recent[Shape, Plan] = Recent(TEMPLATES // 4)
+    required = tuple(zeros)
+    embedding = embedded(schema)
+    lookup = table.get
+    struct_name = schema.__name__
+    go_type = f"{schema.package.proto.rsplit('.', 1)[-1]}.{struct_name}"
 
-    def decode(value: Any, seen: list[str] | None) -> dict[str, Any]:  # noqa: C901 -- the same
+    rebuild = rebuilder(fields, zeros)
+
+    def decode(value: Any, seen: list[str] | None) -> dict[str, Any]:  # noqa: C901, PLR0912 -- the same
         if value.__class__ is not dict:
             raise TypeMismatch(shown(value), go_type, "struct")
-        shape = (*value, *map(type, value.values()))
-        plan = plans.get(shape)
-        if plan is None:
-            plan = plan_of(shape, table, zeros)
-            if not plan[-1]:
-                plans.keep(shape, plan)
-        steps, unkept, added, names, unknown = plan
-        if unknown:
-            if seen is None:
-                raise UnknownMemberError
-            seen += unknown
-        dropped, key = [*unknown], ""
+        last = -1
+        ordered = True
+        dropped: list[str] = []
+        key = ""
         try:
-            for key, convert, codec in steps:
-                item = value[key]
-                new = convert(item, seen) if codec is None else codec.decode(item, seen)
-                if new is DROP:
+            for key, item in value.items():
+                entry = lookup(key)
+                if entry is None:
+                    if seen is None:
+                        raise UnknownMemberError
+                    seen.append(key)
                     dropped.append(key)
-                elif new is not item:
-                    value[key] = new
+                    continue
+                index, exact, keep, convert, codec = entry
+                cls: Any = item.__class__
+                if cls is not exact:
+                    new = convert(item, seen)
+                    if new is DROP:
+                        dropped.append(key)
+                    elif new is not item:
+                        value[key] = new
+                elif codec is not None:
+                    new = codec.decode(item, seen)
+                    if new is not item:
+                        value[key] = new
+                elif not (item or keep):
+                    dropped.append(key)
+                elif cls is int and not -0x80000000 <= item <= 0x7FFFFFFF:
+                    convert(item, seen)
+                if index < last:
+                    ordered = False
+                last = index
         except TypeMismatch as mismatch:
-            mismatch.inside(schema.__name__, *embedded(schema).get(key, ()), key)
+            mismatch.inside(struct_name, *embedding.get(key, ()), key)
             raise
-        if not all(map(value.__getitem__, unkept)):
-            dropped += [name for name in unkept if not value[name]]
-        if dropped or added is None:
-            return rebuild(value, dropped)
-        value |= added
-        return dict(zip(names, map(value.__getitem__, names), strict=True)) if names else value
+        if ordered and not dropped:
+            for name in required:
+                if name not in value:
+                    return rebuild(value, dropped)
+            checked: dict[str, Any] = value
+            return checked
+        return rebuild(value, dropped)
 
     return decode
+
+
+_NULL = b"null"
 
 
 def _once(decode: Converter) -> Converter:
@@ -189,7 +189,7 @@ def _once(decode: Converter) -> Converter:
             key = orjson.dumps(value)
         except TypeError:  # not what JSON can hold, such as an integer beyond 64 bits
             return decode(value, seen)
-        if b"null" in key:  # so are infinite numbers written, too, which are refused
+        if _NULL in key:  # so are infinite numbers written, too, which are refused
             return decode(value, seen)
         known = latest.get(key)
         if known is not None:
