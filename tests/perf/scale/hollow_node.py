@@ -71,8 +71,7 @@ class HollowNode:
         self._pace = pace
         self._pods: dict[str, asyncio.Task[None]] = {}
         self._ending: set[str] = set()
-        self._namespaces: set[str] = set()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._namespaces: dict[str, tuple[set[str], asyncio.Task[None]]] = {}
         self._addresses = 0
         self._statuses = PodStatuses(api, api.samples)
         self._events = PodEvents(api, name)
@@ -134,6 +133,7 @@ class HollowNode:
             if task := self._pods.pop(uid, None):
                 task.cancel()
             self._ending.discard(uid)
+            self._leave(pod["metadata"]["namespace"], uid)
         elif pod["metadata"].get("deletionTimestamp"):
             if uid not in self._ending:
                 self._ending.add(uid)
@@ -158,12 +158,12 @@ class HollowNode:
 
     async def _start(self, pod: Any) -> None:
         namespace = pod["metadata"]["namespace"]
-        if namespace not in self._namespaces:
-            self._namespaces.add(namespace)
-            if self._pace.watches is Watches.ALL:
+        if self._pace.watches is Watches.ALL:
+            if namespace not in self._namespaces:
                 path = f"/api/v1/namespaces/{namespace}/configmaps"
                 watching = self._api.watch(path, {"fieldSelector": "metadata.name=kube-root-ca.crt"})
-                self._tasks.add(asyncio.create_task(watching))
+                self._namespaces[namespace] = set(), asyncio.create_task(watching)
+            self._namespaces[namespace][0].add(pod["metadata"]["uid"])
         if (pod.get("status") or {}).get("phase", "Pending") != "Pending":
             return
         self._statuses.say(pod, objects.creating_status(pod, self.address))
@@ -181,6 +181,16 @@ class HollowNode:
         if exit_after is not None:
             await asyncio.sleep(float(exit_after))
             self._statuses.say(pod, objects.ended_status(pod, self.address, pod_ip, "Succeeded"))
+
+    def _leave(self, namespace: str, uid: str) -> None:
+        """End the watch of a namespace's authority with its last pod here: the node may not watch it any more."""
+        if namespace not in self._namespaces:
+            return
+        pods, watching = self._namespaces[namespace]
+        pods.discard(uid)
+        if not pods:
+            watching.cancel()
+            del self._namespaces[namespace]
 
     async def _end(self, pod: Any) -> None:
         status = pod.get("status") or {}
