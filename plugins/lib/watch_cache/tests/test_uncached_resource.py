@@ -260,7 +260,7 @@ def test_what_is_left_out_for_its_text_counts_as_looked_at():
     assert [bool(each.next_start) for each in found] == [True, True, False, True]
 
 
-def test_what_nobody_reads_any_more_is_forgotten():
+def test_what_is_not_read_any_more_is_forgotten():
     rig = Rig()
     rig.put("a")
     rig.events.list()

@@ -58,7 +58,7 @@ def test_it_is_made_once_and_then_renewed(client, clock):
     assert first["spec"]["renewTime"] < second["spec"]["renewTime"]
 
 
-def test_it_is_not_read_before_it_is_renewed_but_after_somebody_else_has_written_it(client, clock, monkeypatch):
+def test_it_is_not_read_before_it_is_renewed_but_after_another_client_has_written_it(client, clock, monkeypatch):
     mine, read, get = lease_of(client, clock, "one"), [], client.get
     mine.renew()
     monkeypatch.setattr(client, "get", lambda *words: (read.append(words[1]), get(*words))[1])

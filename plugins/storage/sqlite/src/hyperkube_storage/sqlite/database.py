@@ -159,7 +159,7 @@ class Database:
         forgets(self)
 
     def forget(self) -> None:
-        """Close the connections that nobody reads with, half a MiB each."""
+        """Close the connections on which no read is under way, half a MiB each."""
         with self._readers_lock:
             idle, self._readers = self._readers, []
         for connection in idle:
