@@ -1,6 +1,6 @@
 """What the three controllers of endpoints share: the pods behind a service, slices of one manager, trigger times."""
 
-from hyperkube_lib.endpoints.endpoint_pods import EndpointPod, EndpointPods
+from hyperkube_lib.endpoints.endpoint_pods import EndpointPod, EndpointPods, selector_of
 from hyperkube_lib.endpoints.managed_slices import MANAGED_BY, SERVICE_NAME, ManagedSlices
 from hyperkube_lib.endpoints.service_pods import (
     HEADLESS,
@@ -14,7 +14,6 @@ from hyperkube_lib.endpoints.service_pods import (
     port_number,
     ports_of,
     publishes_not_ready,
-    selector_of,
     target_of,
     watch_services,
     what_counts,

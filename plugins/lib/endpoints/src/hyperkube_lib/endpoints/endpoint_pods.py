@@ -118,15 +118,13 @@ class EndpointPods:
 
     def of(self, service: Object) -> list[EndpointPod]:
         """Return the pods of the service's namespace that it selects."""
-        selector = (service.get("spec") or {}).get("selector") or {}
-        found = map(self._get, self._keys(namespace_of(service), selector))
+        selector = selector_of(service)
+        keys = (key for label in selected_label(service) for key in self.informer.index_keys(BY_LABEL, label))
+        found = map(self._get, keys)
         if len(selector) == 1:  # the index has looked for that one label
             return [pod for pod in found if pod is not None]
         wanted = selector.items()
         return [pod for pod in found if pod is not None and wanted <= pod.labels.items()]
-
-    def _keys(self, namespace: str, selector: dict[str, str]) -> list[str]:
-        return self.informer.index_keys(BY_LABEL, in_index(namespace, min(selector.items()))) if selector else []
 
     def _get(self, key: str) -> EndpointPod | None:
         known = self._known.get(key)
@@ -151,12 +149,22 @@ class EndpointPods:
             self._known.pop(key_of(pod), None)
 
 
+def selector_of(service: Object) -> dict[str, str]:
+    """Return the service's selector; empty for one whose endpoints others maintain."""
+    return (service.get("spec") or {}).get("selector") or {}
+
+
+def selected_label(service: Object) -> list[str]:
+    """Index a service by its namespace and one label of its selector, which each of its pods has."""
+    selector = selector_of(service)
+    return [_in_index(namespace_of(service), min(selector.items()))] if selector else []
+
+
 def labels_in_index(pod: Object) -> list[str]:
     """Index a pod by its namespace and each of its labels."""
     namespace = namespace_of(pod)
-    return [in_index(namespace, label) for label in labels_of(pod).items()]
+    return [_in_index(namespace, label) for label in labels_of(pod).items()]
 
 
-def in_index(namespace: str, label: tuple[str, str]) -> str:
-    """Return under which value the index has a label of a namespace."""
+def _in_index(namespace: str, label: tuple[str, str]) -> str:
     return f"{namespace}/{label[0]}={label[1]}"

@@ -11,7 +11,14 @@ from functools import partial
 from ipaddress import IPv6Address, ip_address
 from typing import Any
 
-from hyperkube_lib.endpoints.endpoint_pods import BY_LABEL, EndpointPod, EndpointPods, in_index, labels_in_index
+from hyperkube_lib.endpoints.endpoint_pods import (
+    BY_LABEL,
+    EndpointPod,
+    EndpointPods,
+    labels_in_index,
+    selected_label,
+    selector_of,
+)
 from hyperkube_lib.endpoints.sync_spacing import SyncSpacing
 
 from hyperkube.client.informer import Informer
@@ -21,11 +28,6 @@ from hyperkube.kinds.pods import is_terminal, spec_of, status_of
 from hyperkube.machinery.objects import Object, is_being_deleted, key_of, labels_of, name_of, namespace_of
 
 HEADLESS = "service.kubernetes.io/headless"
-
-
-def selector_of(service: Object) -> dict[str, str]:
-    """Return the service's selector; empty for one whose endpoints others maintain."""
-    return (service.get("spec") or {}).get("selector") or {}
 
 
 def is_headless(service: Object) -> bool:
@@ -41,12 +43,6 @@ def is_managed(service: Object) -> bool:
 def publishes_not_ready(service: Object) -> bool:
     """Tell whether the service wants addresses of pods that are not ready."""
     return bool((service.get("spec") or {}).get("publishNotReadyAddresses"))
-
-
-def _selected_label(service: Object) -> list[str]:
-    """Index a service by its namespace and one label of its selector, which each of its pods has."""
-    selector = selector_of(service)
-    return [in_index(namespace_of(service), min(selector.items()))] if selector else []
 
 
 def has_address(pod: EndpointPod, service: Object, *, terminating: bool) -> bool:
@@ -168,7 +164,7 @@ def watch_services(
     Services and pods are found by index: each start of a pod is a handful of events, and each of them asks. What
     happens to a pod before it has an address and after it has ended changes no endpoints, and wakes no service.
     """
-    services.add_index(BY_LABEL, _selected_label)
+    services.add_index(BY_LABEL, selected_label)
     keys = partial(_keys_of_services, services=services)
 
     def enqueue(found: Iterable[str]) -> None:
