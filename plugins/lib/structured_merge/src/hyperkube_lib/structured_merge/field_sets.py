@@ -96,12 +96,8 @@ def from_paths(paths: Iterable[Sequence[str]]) -> FieldSet:
 
 def insert(root: FieldSet, path: Sequence[str]) -> None:
     """Add one path of elements to the set; the empty path adds nothing."""
-    if not path:
-        return
-    node = root
-    for element in path:
-        node = node.setdefault(element, {})
-    node[MEMBER] = {}
+    if path:
+        node_at(root, path)[MEMBER] = {}
 
 
 def node_at(root: FieldSet, path: Sequence[str]) -> FieldSet:
@@ -114,10 +110,7 @@ def node_at(root: FieldSet, path: Sequence[str]) -> FieldSet:
 
 def graft(root: FieldSet, path: Sequence[str], branch: FieldSet) -> None:
     """Add a set below a path that the set has nothing at yet; the root itself belongs to no set."""
-    node = root
-    for element in path:
-        node = node.setdefault(element, {})
-    node.update(branch)
+    node_at(root, path).update(branch)
     root.pop(MEMBER, None)
 
 
