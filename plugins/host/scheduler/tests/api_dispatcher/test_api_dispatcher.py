@@ -105,13 +105,18 @@ def test_refusals_of_several_pods_do_not_wait_for_each_other(cluster):
     wait_for(lambda: message(client, f"p{REPORTERS + 3}") == "no room")
 
 
-def test_of_what_waits_to_be_told_of_a_pod_the_latest_is_written(cluster):
-    client, dispatcher = cluster
+def one_under_way(client, dispatcher):
+    """Return the client, a slow one, and the reports through that: the first, on pod ``a``, is being written."""
     client.create(PODS, pod("a"))
     slow = Slow(client)
     reports = dispatcher(writes=slow)
     reports.record_failure(pod("a"), "Unschedulable", "first")
     wait_for(lambda: slow.came)
+    return client, slow, reports
+
+
+def test_of_what_waits_to_be_told_of_a_pod_the_latest_is_written(cluster):
+    client, slow, reports = one_under_way(*cluster)
 
     reports.record_failure(pod("a"), "Unschedulable", "second", "n1")
     reports.record_failure(pod("a"), "Unschedulable", "third")
@@ -125,12 +130,7 @@ def test_of_what_waits_to_be_told_of_a_pod_the_latest_is_written(cluster):
 
 
 def test_a_nomination_that_is_cleared_is_not_told_of(cluster):
-    client, dispatcher = cluster
-    client.create(PODS, pod("a"))
-    slow = Slow(client)
-    reports = dispatcher(writes=slow)
-    reports.record_failure(pod("a"), "Unschedulable", "first")
-    wait_for(lambda: slow.came)
+    client, slow, reports = one_under_way(*cluster)
 
     reports.record_failure(pod("a"), "Unschedulable", "second", "n1")
     reports.clear_nomination(pod("a"), "n1")
@@ -156,12 +156,7 @@ def test_a_pod_that_is_gone_or_has_a_node_is_left_alone(cluster):
 
 
 def test_before_a_pod_is_bound_what_is_written_of_it_is_awaited_and_what_waits_is_dropped(cluster):
-    client, dispatcher = cluster
-    client.create(PODS, pod("a"))
-    slow = Slow(client)
-    reports = dispatcher(writes=slow)
-    reports.record_failure(pod("a"), "Unschedulable", "first")
-    wait_for(lambda: slow.came)
+    client, slow, reports = one_under_way(*cluster)
     reports.record_failure(pod("a"), "Unschedulable", "second")
     settled = threading.Event()
     binding = threading.Thread(target=lambda: (reports.settle("d/a"), settled.set()), daemon=True)

@@ -94,9 +94,16 @@ class Scheduler:
         self._source = Source(options.configuration, client)
         self.metrics = SchedulerMetrics(self._clock)
         self._profiles = Profiles(
-            self._source.read(), client, self._informers, self._clock, options.values, self.wake, self, self.metrics,
+            self._source.read(),
+            client,
+            self._informers,
+            self._clock,
+            options.values,
+            self.wake,
+            self,
+            self.metrics,
             random,
-        )  # fmt: skip
+        )
         if self._source.files:
             self._profiles.loaded()  # what a file says wrong should be known before anything runs
         parts = self._parts = self._make_parts()
