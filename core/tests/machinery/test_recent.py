@@ -4,7 +4,7 @@ import threading
 import orjson
 import pytest
 
-from hyperkube.machinery.recent import Recent, exact, forget_all
+from hyperkube.machinery.recent import Recent, SeenBefore, exact, forget_all
 
 
 def memory_of(data):
@@ -75,3 +75,24 @@ def test_all_is_forgotten_when_it_is_asked_for_and_kept_anew_afterwards():
     assert found("a") is None
     recent.keep("a", 2)
     assert found("a") == 2
+
+
+def test_the_second_time_it_came_before():
+    seen = SeenBefore()
+
+    assert [seen(b"a"), seen(b"a"), seen(b"a"), seen(b"b")] == [False, True, True, False]
+
+
+def test_what_is_long_ago_is_forgotten():
+    seen = SeenBefore()
+    seen("first")
+    for number in range(200_000):
+        seen(f"another {number}")
+
+    assert not seen("first")
+
+
+def test_hardly_anything_new_counts_as_old():
+    seen = SeenBefore()
+
+    assert sum(seen(f"new {number}") for number in range(100_000)) <= 2

@@ -7,7 +7,6 @@ all that are equal to it from then on; what no object has any more, or is not se
 
 from __future__ import annotations
 
-from array import array
 from contextlib import suppress
 from itertools import islice
 from sys import getrefcount
@@ -16,11 +15,11 @@ from typing import Any
 import orjson
 
 from hyperkube.machinery.objects import Object
-from hyperkube.machinery.recent import forgets
+from hyperkube.machinery.recent import SeenBefore, forgets
 
 LIMIT = 8192
 """How many parts, and how many texts, are remembered while objects have them."""
-_SLOTS, _FEW = 4096, 256
+_FEW = 256
 _NO_STRINGS = frozenset({"resourceVersion"})
 """Fields whose texts are never equal in two objects. A pod's name, uid and address stand in its endpoints, too."""
 
@@ -34,8 +33,7 @@ class Interner:
     def __init__(self, limit: int = LIMIT) -> None:
         self._limit = limit
         self.forget()
-        # By a piece of its hash: what is never seen again must not fill the tables.
-        self._seen: array[int] | None = None
+        self._seen_before = SeenBefore()  # what is never seen again must not fill the tables
         forgets(self)
 
     def forget(self) -> None:
@@ -83,23 +81,16 @@ class Interner:
         if known is not None and known == part:
             return known
         self._intern_inside(part, before)
-        if self._was_seen(digest):
+        if self._seen_before(digest):
             self._parts.remember(digest, part)
         return part
-
-    def _was_seen(self, digest: int) -> bool:
-        """Tell whether a part or text was seen already, and note that it was; a few are forgotten soon."""
-        seen = self._seen = self._seen or array("I", bytes(4 * _SLOTS))
-        slot, rest = digest % _SLOTS, (digest // _SLOTS) & 0xFFFFFFFF
-        before, seen[slot] = seen[slot], rest
-        return before == rest
 
     def _text(self, text: str) -> str:
         digest = hash(text)
         known: str | None = self._texts.get(digest)
         if known == text:
             return known
-        if self._was_seen(digest):
+        if self._seen_before(digest):
             self._texts.remember(digest, text)
         return text
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from array import array
+from collections.abc import Callable, Hashable
 from typing import Any, Generic, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
@@ -73,3 +74,19 @@ class Recent(Generic[Key, Value]):
                 del self._entries[next(iter(self._entries))]
             self._entries[exact(key)] = exact(value)
         return value
+
+
+class SeenBefore:
+    """Remembers the latest things by a piece of their hashes, so that only what comes again is kept; 32 KiB once used.
+
+    May be used by several threads: what a race loses is that something counts as new once more.
+    """
+
+    _slots: array[int] | None = None
+
+    def __call__(self, thing: Hashable) -> bool:
+        """Tell whether something came before, and note that it did. Seldom it is told of what did not."""
+        slots = self._slots = self._slots or array("I", bytes(4 * 8192))  # one that shares a slot ousts the other
+        rest, slot = divmod(hash(thing) & 0x1FFF_FFFF_FFFF, 8192)
+        before, slots[slot] = slots[slot], rest
+        return before == rest

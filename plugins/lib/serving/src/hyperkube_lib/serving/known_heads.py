@@ -17,10 +17,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from hyperkube_lib.serving.seen_before import SeenBefore
-
 from hyperkube.machinery.dataclass import dataclass
-from hyperkube.machinery.recent import forgets
+from hyperkube.machinery.recent import SeenBefore, forgets
 
 LONGEST = 4096
 """Bytes of a request that is looked up at all; a service account's token is about one thousand."""

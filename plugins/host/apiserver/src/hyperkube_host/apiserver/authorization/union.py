@@ -11,7 +11,6 @@ from functools import partial
 
 from hyperkube_host.apiserver.plugins import may_block
 from hyperkube_host.apiserver.serializer.negotiation import with_details
-from hyperkube_lib.serving.seen_before import SeenBefore
 
 from hyperkube.hookspecs.authz import NO_OPINION, Attributes, Decision, Rules, WaitsAtTimes
 from hyperkube.machinery.errors import ApiError, Forbidden
@@ -19,7 +18,7 @@ from hyperkube.machinery.fields import FieldRequirement
 from hyperkube.machinery.groups import GroupResource
 from hyperkube.machinery.labels import Requirement
 from hyperkube.machinery.objects import Object
-from hyperkube.machinery.recent import forgets
+from hyperkube.machinery.recent import SeenBefore, forgets
 from hyperkube.machinery.users import PRIVILEGED_GROUP, UserInfo
 
 _CACHE_MAX, _LONGEST, _MOST_TERMS = 20_000, 1024, 16

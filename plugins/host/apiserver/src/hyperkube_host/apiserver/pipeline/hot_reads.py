@@ -40,14 +40,13 @@ from hyperkube_host.apiserver.serializer.negotiation import (
 )
 from hyperkube_host.apiserver.serializer.path_errors import PathNotFound
 from hyperkube_lib.serving.exchange import HttpRequest, Response, WaitForStore
-from hyperkube_lib.serving.seen_before import SeenBefore
 from hyperkube_lib.watch_cache.resource_cache import ResourceCache
 
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import ApiError, NotAcceptable
 from hyperkube.machinery.random import unique_id
-from hyperkube.machinery.recent import forgets
+from hyperkube.machinery.recent import SeenBefore, forgets
 from hyperkube.machinery.users import UserInfo
 
 if TYPE_CHECKING:

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote_plus
 
 from hyperkube_lib.serving.exchange import HttpRequest
-from hyperkube_lib.serving.seen_before import SeenBefore
 
 from hyperkube.hookspecs.authz import Attributes
 from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.fields import FieldRequirement, FieldSelectorError, parse_field_selector
 from hyperkube.machinery.labels import Requirement, SelectorError, parse_selector
-from hyperkube.machinery.recent import forgets
+from hyperkube.machinery.recent import SeenBefore, forgets
 from hyperkube.machinery.users import UserInfo
 
 if TYPE_CHECKING:
