@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 
 from hyperkube.machinery.schema.base import KubeSchema
 
 
+@cache
 def resolve(name: str, home: str = "") -> type[KubeSchema]:
     """Import and return the schema class that `name` names; a bare class name is looked up in the module `home`.
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 from hyperkube.machinery.schema import CompiledSchema, compile_schema
 
 META_GROUP = "meta.k8s.io"
@@ -11,7 +9,6 @@ META_MODULE = "hyperkube_api.meta.v1"
 """Where the schemas of the types that every group shares are found; named as text, like every schema."""
 
 
-@cache
 def meta_schema(kind: str) -> CompiledSchema:
     """Return the compiled schema of a type that all groups share."""
     return compile_schema(f"{META_MODULE}:{kind}")

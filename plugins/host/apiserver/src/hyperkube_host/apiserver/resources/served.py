@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache, cached_property, reduce
+from functools import cached_property, reduce
 from operator import or_
 from typing import Any, Protocol, TypeAlias
 
@@ -62,12 +62,9 @@ class Codec(Protocol):
         """Fill in declared defaults in place."""
 
 
-_compiled = cache(compile_schema)
-
-
 def codec_for(schema: Any) -> Codec:
     """Return the codec of a spec's schema: compiled from its name, or the object itself for custom resources."""
-    found: Codec = _compiled(schema) if isinstance(schema, str) else schema
+    found: Codec = compile_schema(schema) if isinstance(schema, str) else schema
     return found
 
 
