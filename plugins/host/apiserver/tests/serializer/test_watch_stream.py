@@ -5,7 +5,12 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
-from hyperkube_host.apiserver.serializer.watch_stream import BOOKMARK_SECONDS, JsonFrames, WatchStream
+from hyperkube_host.apiserver.serializer.watch_stream import (
+    BOOKMARK_SECONDS,
+    LAST_BOOKMARK_SECONDS,
+    JsonFrames,
+    WatchStream,
+)
 from hyperkube_lib.serving.exchange import AllChunks
 from hyperkube_lib.watch_cache.cached_object import CachedObject
 from hyperkube_lib.watch_cache.watchers import ADDED, CacheEvent, CacheWatch, Scope, Transitions
@@ -14,7 +19,7 @@ from hyperkube.machinery.clock import FakeClock
 
 
 class Rig:
-    def __init__(self, *, accepts=None):
+    def __init__(self, *, accepts=None, seconds=300.0):
         self.clock, self.rings = FakeClock(), []
         self.signal = SimpleNamespace(connect=lambda notify: None)
         self.watch = CacheWatch(
@@ -25,7 +30,7 @@ class Rig:
             waits=accepts is not None, body=lambda obj: obj.body, parsed_all=lambda _objects: None, empty={}, kind=kind
         )
         opened = SimpleNamespace(
-            watch=self.watch, served=served, signal=self.signal, bookmarks=True, seconds=300.0, error=None,
+            watch=self.watch, served=served, signal=self.signal, bookmarks=True, seconds=seconds, error=None,
             selected=lambda events: [event for event in events if accepts(event.object)],
         )  # fmt: skip
         self.stream = WatchStream(opened, JsonFrames(served), self.clock)
@@ -60,6 +65,30 @@ def test_a_bookmark_that_is_due_comes_behind_the_events(rig):
     assert first == [b'{"type":"ADDED","object":"a"}\n']
     assert not isinstance(first, AllChunks)
     assert b'"type":"BOOKMARK"' in second[0]
+
+
+def test_the_last_bookmark_comes_two_seconds_before_the_end():
+    rig = Rig(seconds=90.0)
+    rig.clock.advance(BOOKMARK_SECONDS)
+    first = rig.stream.drain()
+    rig.clock.advance(90.0 - BOOKMARK_SECONDS - LAST_BOOKMARK_SECONDS - 0.1)
+    between = rig.stream.drain()
+    rig.clock.advance(0.1)
+    last = rig.stream.drain()
+    rig.clock.advance(LAST_BOOKMARK_SECONDS)
+
+    assert [b"BOOKMARK" in b"".join(chunks) for chunks in (first, between, last)] == [True, False, True]
+    assert rig.stream.drain() is None
+
+
+def test_a_watch_shorter_than_that_gets_no_bookmark():
+    rig = Rig(seconds=1.5)
+    rig.clock.advance(1.4)
+    chunks = rig.stream.drain()
+    rig.clock.advance(0.1)
+
+    assert chunks == []
+    assert rig.stream.drain() is None
 
 
 def test_a_watch_that_has_ended_is_drained_to_its_end(rig):

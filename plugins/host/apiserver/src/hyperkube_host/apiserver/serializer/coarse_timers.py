@@ -39,6 +39,10 @@ class CoarseTimers:
         self._lock = threading.Lock()
         self._seconds: dict[int, dict[_Entry, None]] = {}
 
+    def monotonic(self) -> float:
+        """Return the clock's seconds."""
+        return self._clock.monotonic()
+
     def call_later(self, seconds: float, call: Callable[[], None]) -> Timer:
         """Make `call` after `seconds`; it must be short and must not raise."""
         if seconds < PRECISE_SECONDS:

@@ -35,6 +35,11 @@ from hyperkube.machinery.objects import Object
 from hyperkube.machinery.schema import CompiledSchema
 
 BOOKMARK_SECONDS = 60.0
+LAST_BOOKMARK_SECONDS = 2.0
+"""How long before its end a watch gets its last bookmark, so that the next one has hardly anything to catch up with.
+
+Source: ``apiserver/pkg/storage/cacher/cache_watcher.go`` (``nextBookmarkTime``).
+"""
 _INITIAL_END = {"k8s.io/initial-events-end": "true"}
 
 
@@ -224,6 +229,7 @@ class WatchStream:
         self._notify: Callable[[], None] | None = None
         self._due = False
         self._over = False
+        self._last_bookmark = 0.0
         self._timers: list[Timer] = []
 
     def subscribe(self, notify: Callable[[], None]) -> None:
@@ -231,6 +237,7 @@ class WatchStream:
         self._notify = notify
         self._timers.append(self._put_off.call_later(self._watching.seconds, self._end))
         if self._watching.bookmarks:
+            self._last_bookmark = self._put_off.monotonic() + self._watching.seconds - LAST_BOOKMARK_SECONDS
             self._next_bookmark()
         self._watching.signal.connect(notify)
 
@@ -291,7 +298,8 @@ class WatchStream:
         self._ring()
 
     def _next_bookmark(self) -> None:
-        self._timers[1:] = [self._put_off.call_later(BOOKMARK_SECONDS, self._bookmark)]
+        seconds = min(BOOKMARK_SECONDS, self._last_bookmark - self._put_off.monotonic())
+        self._timers[1:] = [self._put_off.call_later(seconds, self._bookmark)] if seconds > 0 else []
 
     def _bookmark(self) -> None:
         if self._notify is None:  # closed meanwhile, on another thread
