@@ -14,7 +14,7 @@ import threading
 from collections import deque
 from collections.abc import Mapping
 from datetime import datetime
-from itertools import cycle
+from itertools import count
 from random import random
 from struct import Struct, pack, unpack
 from typing import Any
@@ -67,7 +67,7 @@ class EventRecorder:
         self._queue: deque[tuple[float, str, Object]] = deque()
         self._busy: set[str] = set()  # objects of which an event is being written: each one's are written in order
         self._threads = self._idle = 0
-        self._nanoseconds = cycle(range(1000))  # two events of one microsecond have two names
+        self._told = count()  # two events of one microsecond have two names
         # By hashes, and each a single value: thousands would be megabytes for each recorder of a busy cluster.
         self._buckets: dict[int, float] = {}  # when each source and object will have all its tokens again
         self._similar: dict[int, bytes] = {}  # when, and the different messages' hashes, of events otherwise alike
@@ -128,7 +128,7 @@ class EventRecorder:
         self, about: Object, kind: str, reason: str, message: str, annotations: Mapping[str, str] | None, now: datetime
     ) -> Object:
         meta: Object = {
-            "name": f"{about.get('name', '')}.{int(now.timestamp() * 1_000_000) * 1000 + next(self._nanoseconds):x}",
+            "name": f"{about.get('name', '')}.{int(now.timestamp() * 1_000_000) * 1000 + next(self._told) % 1000:x}",
             "namespace": about.get("namespace") or "default",
             **({"annotations": dict(annotations)} if annotations else {}),
         }
