@@ -22,6 +22,7 @@ from h2.events import (
 from h2.exceptions import ProtocolError
 from h2.settings import SettingCodes, Settings
 from hyperkube_lib.http2.frame_budget import SMALL, CountedFrames, FrameBudget
+from hyperkube_lib.http2.plain_fields import PlainFields
 from hyperkube_lib.http2.request_head import Fields, KnownFields, Malformed, NotAllowed
 from hyperkube_lib.http2.server_stream import ServerStream
 from hyperkube_lib.serving.exchange import HttpRequest
@@ -89,6 +90,7 @@ class RequestStreams(asyncio.Protocol):
         self._budget = FrameBudget(service.loop.asyncio.time)
         self.h2 = _Connection(_CONFIGURATION)
         self.h2.incoming_buffer = CountedFrames(self._budget, server=True)
+        self.h2.encoder = PlainFields()  # type: ignore[assignment]  # does what the library asks of one
         self.streams: dict[int, ServerStream] = {}
         self.unread: set[int] = set()
         self._bodies = 0
