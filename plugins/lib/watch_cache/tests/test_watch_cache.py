@@ -264,6 +264,22 @@ class TestWatching:
 
         assert seen(next_records(watch, 2)) == [("ADDED", "a", second), ("ADDED", "b", first)]
 
+    def test_of_a_name_that_is_not_there_it_begins_with_nothing(self, cluster):
+        cluster.put("x", "a")
+        watch = cluster.pods.watch(namespace="a", name="y", initial_events=True)
+
+        revision = cluster.put("y", "a")
+
+        assert [(kind, name) for kind, name, _ in seen(next_records(watch, 2))] == [("BOOKMARK", ""), ("ADDED", "y")]
+        assert watch.bookmark().revision == revision
+
+    def test_a_name_may_be_in_several_namespaces(self, cluster):
+        revisions = [cluster.put("x", "a"), cluster.put("y", "a"), cluster.put("x", "b")]
+
+        watch = cluster.pods.watch(name="x")
+
+        assert seen(next_records(watch, 2)) == [("ADDED", "x", revisions[0]), ("ADDED", "x", revisions[2])]
+
     def test_initial_events_end_with_a_bookmark(self, cluster):
         revision = cluster.put("a", labels={"app": "x"})
         last = cluster.put("b")

@@ -7,9 +7,10 @@ from typing import TypeAlias
 
 from hyperkube_lib.watch_cache.cached_object import CachedObject
 from hyperkube_lib.watch_cache.listing import Part
-from hyperkube_lib.watch_cache.watchers import Index, Predicate
+from hyperkube_lib.watch_cache.watchers import Index, Predicate, Scope
 
 from hyperkube.storage.sorted_keys import SortedKeys, keys_before
+from hyperkube.storage.store import prefix_end
 
 IndexFunction: TypeAlias = Callable[[CachedObject], tuple[str, ...]]
 """Returns an object's values in one index; none leaves it out."""
@@ -111,6 +112,20 @@ class ObjectTable:
         else:
             keys = sorted(key for key in self._index.get(index, ()) if low <= key < high)
         return [self._objects[key] for key in keys]
+
+    def in_scope(self, prefix: str, scope: Scope) -> Sequence[CachedObject]:
+        """Return objects of a resource among which all those of a scope are; of one name in one place that one alone.
+
+        Each kubelet watches its own node, and there may be thousands. `prefix` is what all keys begin with.
+        """
+        low = f"{prefix}{scope.namespace}/" if scope.namespace else prefix
+        if scope.name and (scope.namespace or not self._has_namespaces(prefix)):
+            found = self._objects.get(low + scope.name)
+            return [] if found is None else [found]
+        return self.between(low, prefix_end(low), scope.indexed)
+
+    def _has_namespaces(self, prefix: str) -> bool:
+        return any("/" in key[len(prefix) :] for key in self._keys.between(prefix, prefix_end(prefix), 1))
 
     def count(self, low: str, high: str) -> int:
         """Return the number of objects with keys in ``[low, high)``."""

@@ -236,7 +236,7 @@ class ResourceCache:
         """Begin a watch with what there is, then what changes."""
         self._source.wait_for(self, resource_version)
         with self._lock:
-            objects = self._objects.between(self.prefix, prefix_end(self.prefix), watch.scope.indexed)
+            objects = self._objects.in_scope(self.prefix, watch.scope)
             watch.begin_with(events_of_state(objects, watch, self.revision, bookmark=bookmark))
             self._watchers.add(watch)
 
