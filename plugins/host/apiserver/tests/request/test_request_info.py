@@ -1,5 +1,5 @@
 import pytest
-from hyperkube_host.apiserver.request.request_info import KnownPaths, flag, parse
+from hyperkube_host.apiserver.request.request_info import KnownPaths, flag, parse, watch_flag
 from hyperkube_lib.serving.exchange import HttpRequest
 
 from hyperkube.machinery.users import UserInfo
@@ -46,6 +46,20 @@ def test_what_is_no_resource_has_the_method_as_its_verb(path):
 def test_a_watch_parameter_makes_a_list_a_watch():
     assert parse("GET", "/api/v1/pods", {"watch": ["1"]}).verb == "watch"
     assert parse("GET", "/api/v1/pods", {"watch": ["false"]}).verb == "list"
+
+
+@pytest.mark.parametrize(
+    ("query", "watched"),
+    [
+        ("watch=1&fieldSelector=spec.nodeName%3Dn", ["1"]),
+        ("limit=5&w%61tch=tr%75e&watch=false", ["true"]),
+        ("watch", [""]),
+        ("fieldSelector=metadata.name%3Dwatch&rewatch=1&watch+=1", []),
+        ("fieldSelector=metadata.name%3Dn", []),
+    ],
+)
+def test_whether_a_query_watches_is_read_without_the_rest(query, watched):
+    assert watch_flag(query).get("watch", []) == watched
 
 
 def test_a_field_selector_on_the_name_lets_a_list_be_allowed_by_name():

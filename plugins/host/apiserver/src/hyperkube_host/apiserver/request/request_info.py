@@ -183,8 +183,9 @@ def watch_flag(query_string: str) -> Query:
     """Return of a query no more than ``watch``: for those who cannot wait until all of it has been read."""
     if "watch" not in query_string and "%" not in query_string:
         return {}
-    named = [text for text in query_string.split("&") if unquote_plus(text.partition("=")[0]) == "watch"]
-    return {"watch": [unquote_plus(text.partition("=")[2]) for text in named[:1]]}
+    pairs = (text.partition("=") for text in query_string.split("&"))
+    named = [value for name, _, value in pairs if name == "watch" or ("%" in name and unquote_plus(name) == "watch")]
+    return {"watch": [unquote_plus(value) for value in named[:1]]}
 
 
 def _namespace(info: RequestInfo, rest: list[str]) -> list[str]:
