@@ -6,6 +6,7 @@ import logging
 import threading
 
 import pytest
+from hyperkube_lib.serving.priority import Priority
 from hyperkube_lib.serving.turns import Turns
 
 from hyperkube.storage.memory import MemoryStore
@@ -97,6 +98,48 @@ def test_what_waits_together_is_committed_together_on_one_thread(turns, store):
     assert store.threads == {turns._ident}
 
 
+def test_of_high_priority_one_goes_before_each_usual_one_and_of_low_one_after_every_third(turns):
+    done = Gathered(20)
+    gate = held(turns)
+    for name in "xyz":
+        turns.submit(lambda name=name: done.add(name), priority=Priority.LOW)
+    for number in range(8):
+        turns.submit(lambda number=number: done.add(number))
+    for name in "abcdefghi":
+        turns.submit(lambda name=name: done.add(name), priority=Priority.HIGH)
+    gate.set()
+
+    assert done.complete.wait(LONG)
+    assert "".join(map(str, done.outcomes)) == "ab0c1xd2e3f4yg5h6i7z"
+
+
+@pytest.mark.parametrize("priority", [Priority.HIGH, Priority.LOW])
+def test_a_call_of_any_priority_wakes_the_thread_and_is_in_the_limit(store, priority):
+    turns = Turns(store, limit=1, name="turns", logger=logging.getLogger("test"))
+    done = Gathered(1)
+    assert turns.submit(lambda: done.add("alone"), priority=priority)
+    assert done.complete.wait(LONG)
+
+    gate = held(turns)
+    assert [turns.submit(int, priority=priority) for _ in range(3)] == [True, False, False]
+    assert turns.submit(int, begun=True, priority=priority)
+    gate.set()
+    turns.close()
+
+
+@pytest.mark.parametrize("priority", [Priority.HIGH, Priority.LOW])
+def test_calls_of_any_priority_are_made_before_the_end_in_their_order(store, priority):
+    turns = Turns(store, limit=100, name="turns", logger=logging.getLogger("test"))
+    done, gate = Gathered(5), held(turns)
+    for number in range(5):
+        turns.submit(lambda number=number: (store.write(), done.add(number)), priority=priority)
+    turns.close()
+    gate.set()
+
+    assert done.complete.wait(LONG)
+    assert done.outcomes == [0, 1, 2, 3, 4]
+
+
 def test_each_write_of_a_turn_waits_for_a_commit_of_its_own(turns, store):
     done = Gathered(5)
     gate = held(turns)
@@ -180,6 +223,21 @@ def test_what_waits_behind_a_call_that_hangs_is_given_to_others(turns):
 
     assert taken == ["ran"]
     gate.set()
+
+
+@pytest.mark.parametrize("priority", [Priority.HIGH, Priority.LOW])
+def test_so_are_calls_of_any_priority_and_none_is_lost_for_which_there_is_no_room(turns, priority):
+    gate, done = held(turns), Gathered(3)
+    for number in range(3):
+        turns.submit(lambda number=number: done.add(number), priority=priority)
+
+    turns.relieve(lambda _call: True)  # it has made a step since the last look
+    turns.relieve(lambda call: not done.outcomes and (call(), True)[1])
+
+    assert done.outcomes == [0]
+    gate.set()
+    assert done.complete.wait(LONG)
+    assert done.outcomes == [0, 1, 2]
 
 
 class Loop:
@@ -320,11 +378,12 @@ def test_a_thread_does_not_go_while_a_call_is_elsewhere(store):
     turns.close()
 
 
-def test_no_call_is_lost_where_threads_go_all_the_time(store):
+@pytest.mark.parametrize("priority", Priority)
+def test_no_call_is_lost_where_threads_go_all_the_time(store, priority):
     turns = Turns(store, limit=10_000, name="linger", logger=logging.getLogger("test"), linger=0.0)
     done = Gathered(2000)
     for number in range(2000):
-        assert turns.submit(lambda number=number: (store.write(), done.add(number)))
+        assert turns.submit(lambda number=number: (store.write(), done.add(number)), priority=priority)
 
     assert done.complete.wait(LONG)
     assert done.outcomes == [*range(2000)]

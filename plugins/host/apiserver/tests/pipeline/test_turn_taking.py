@@ -7,6 +7,7 @@ from hyperkube_host.apiserver.pipeline.turn_taking import LARGEST_BODY
 from hyperkube_host.apiserver.server import ApiServer
 from hyperkube_lib.serving.exchange import HttpRequest
 from hyperkube_lib.serving.known_heads import Head
+from hyperkube_lib.serving.priority import Priority
 from hyperkube_lib.transformed_store import TransformedStore, Transformers
 
 from hyperkube.machinery.users import UserInfo
@@ -62,6 +63,23 @@ def ask(method, path, body=b"", token="root", **headers):
 )
 def test_plain_writes_take_turns(server, method, path):
     assert server.handler.takes_turns(ask(method, path))
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "priority"),
+    [
+        ("POST", f"{BASE}/pods/p/binding", Priority.HIGH),
+        ("POST", f"{BASE}/bindings", Priority.HIGH),
+        ("POST", f"{BASE}/events", Priority.LOW),
+        ("POST", "/apis/events.k8s.io/v1/namespaces/default/events", Priority.LOW),
+        ("DELETE", f"{BASE}/events/e", Priority.USUAL),
+        ("DELETE", f"{BASE}/pods/binding", Priority.USUAL),
+        ("PATCH", f"{BASE}/pods/p/status", Priority.USUAL),
+        ("POST", f"{BASE}/pods", Priority.USUAL),
+    ],
+)
+def test_bindings_go_before_other_writes_and_events_after(server, method, path, priority):
+    assert server.handler.priority(ask(method, path)) is priority
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from hyperkube.machinery.users import UserInfo
 
 if TYPE_CHECKING:
     from hyperkube_lib.serving.known_heads import Head, Target
+    from hyperkube_lib.serving.priority import Priority
     from hyperkube_lib.serving.request_budget import RequestBudget
     from hyperkube_lib.serving.turns import Turns
 
@@ -313,6 +314,9 @@ class TakesTurns(Protocol):
 
     def takes_turns(self, request: HttpRequest) -> bool:
         """Tell whether a request waits for nothing but the store; called on the loop's thread, must not block."""
+
+    def priority(self, request: HttpRequest) -> Priority:
+        """Tell how soon a request has its turn that `takes_turns`; called in the same way."""
 
 
 class Handler(Protocol):

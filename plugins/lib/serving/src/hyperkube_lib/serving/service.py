@@ -138,7 +138,7 @@ class Service:
         self.workers = WorkerPool(limits.workers, queue=limits.queue, name=name, logger=logger)
         self._turns: Turns | None = None
         if isinstance(handler, TakesTurns):
-            self._turns, self._takes_turns = handler.turns, handler.takes_turns
+            self._turns, self._takes_turns, self._priority = handler.turns, handler.takes_turns, handler.priority
             if self._turns is not None:
                 self._turns.give_way_to(loop)
         self._reads: AnswersWhenCurrent | None = None
@@ -215,7 +215,7 @@ class Service:
     def _begin(self, work: Callable[[], None], request: HttpRequest, *, begun: bool = False) -> bool:
         """Have a request handled on a turn if it can be, else on a thread; tell False when there is no room."""
         if self._turns is not None and request.method not in READ_ONLY and self._takes_turns(request):
-            return self._turns.submit(work, begun=begun)
+            return self._turns.submit(work, begun=begun, priority=self._priority(request))
         return self.workers.submit(work, begun=begun)
 
     def _waits(self, reads: AnswersWhenCurrent, connection: Asker, incoming: Incoming) -> bool:

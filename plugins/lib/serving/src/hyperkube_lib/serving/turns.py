@@ -13,16 +13,21 @@ together come back together: so the first of them waits a moment for the others,
 Between two pauses a turn has the thread alone, so it must not wait there for anything else: others would wait with it.
 What may wait is done `elsewhere`, on a thread of a pool, while the others go on. A lock that is held across a write to
 the store would be found locked by the same thread: nothing on a turn does that.
+
+Calls have their turns in the order in which they come, those of one `Priority`. Where more come than can be handled
+no priority takes all: of the high ones one goes before each usual one, of the low ones one after every third.
 """
 
 from __future__ import annotations
 
 import logging
 import threading
+from collections import deque
 from collections.abc import Callable
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
+from hyperkube_lib.serving.priority import Priority, next_of
 from hyperkube_lib.serving.workers import WorkerPool
 
 from hyperkube.machinery.clock import SystemClock
@@ -34,8 +39,9 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 _monotonic = SystemClock().monotonic  # of the machine, whatever the cluster's time
-_Item: TypeAlias = "Callable[[], None] | greenlet | list[greenlet] | None"
-"""What arrives: a call to begin, a turn that comes back from elsewhere, turns that are committed, or the end."""
+_Item: TypeAlias = "Callable[[], None] | greenlet | list[greenlet] | Priority | None"
+"""What arrives: a usual call to begin, a turn that comes back from elsewhere, turns that are committed, or the end; a
+priority says that there is a call of that one."""
 
 MOST_AT_ONCE = 64
 """Calls that are begun before what they write is committed."""
@@ -52,6 +58,9 @@ and would wait for the switch interval each time."""
 
 LINGER_SECONDS = 30.0
 """How long the thread waits for another call before it ends: longer than kubelets take to renew their leases."""
+
+_USUAL_BEFORE_LOW = 3
+"""Usual calls between two of low priority, where both wait."""
 
 _ELSEWHERE = 64
 """Threads for what may wait; a pool of them grows when all hang."""
@@ -76,6 +85,11 @@ class Turns:
         self._logger = logger
         self._linger = linger
         self._arrived: SimpleQueue[_Item] = SimpleQueue()
+        # Each high one has a `Priority.HIGH` in `_arrived`, and has begun when that is taken. All low ones have
+        # one together, which goes to the end again as long as anything else or another low one is there.
+        self._high: deque[Callable[[], None]] = deque()
+        self._low: deque[Callable[[], None]] = deque()
+        self._has_low = False  # whether `Priority.LOW` is in `_arrived`; under the lock
         self._commits: SimpleQueue[tuple[Callable[[], None], list[greenlet]] | None] = SimpleQueue()
         self._workers = WorkerPool(_ELSEWHERE, queue=limit, name=f"{name}-elsewhere", logger=logger)
         self._lock = threading.Lock()
@@ -84,6 +98,8 @@ class Turns:
         self._closed = False
         self._steps = self._steps_before = 0
         # Of the thread alone:
+        self._usual = 0
+        """Usual calls since the last of low priority."""
         self._hub: greenlet | None = None
         self._getcurrent: Callable[[], greenlet]
         self._idle: list[greenlet] = []
@@ -97,14 +113,24 @@ class Turns:
         self._together = 0
         """Who wrote, or waited to, when the last commit ended."""
 
-    def submit(self, call: Callable[[], None], *, begun: bool = False) -> bool:
+    def submit(self, call: Callable[[], None], *, begun: bool = False, priority: Priority = Priority.USUAL) -> bool:
         """Have `call` made on a turn; tell False when too many wait already. From any thread.
 
         With `begun` the call goes on with one that was let in before, so that there is always room for it.
         """
-        if self._closed or (self._arrived.qsize() >= self._limit and not begun):
+        if self._closed or (self._arrived.qsize() + len(self._low) >= self._limit and not begun):
             return False
-        self._arrived.put(call)
+        if priority is Priority.USUAL:
+            self._arrived.put(call)
+        elif priority is Priority.HIGH:
+            self._high.append(call)
+            self._arrived.put(priority)
+        else:
+            with self._lock:
+                self._low.append(call)
+                if not self._has_low:
+                    self._has_low = True
+                    self._arrived.put(priority)
         if self._thread is None:
             self._start()
         return True
@@ -153,6 +179,11 @@ class Turns:
         stuck, self._steps_before = self._steps == self._steps_before, self._steps
         if not stuck:
             return
+        for calls in (self._high, self._low):
+            while (call := next_of(calls)) is not None:
+                if not take(call):
+                    calls.appendleft(call)
+                    break
         for _ in range(self._arrived.qsize()):
             try:
                 item = self._arrived.get_nowait()
@@ -271,16 +302,42 @@ class Turns:
             self._go_on(turn)
 
     def _take(self, item: _Item) -> None:
+        if (call := next_of(self._high)) is not None:
+            self._begin(call)
         if item is None:
-            self._ending = True
+            self._end()
+        elif isinstance(item, Priority):
+            if item is Priority.LOW:
+                self._take_low()
         elif callable(item):
             self._begin(item)
+            self._usual += 1
+            if self._usual >= _USUAL_BEFORE_LOW and (call := next_of(self._low)) is not None:
+                self._usual = 0
+                self._begin(call)
         elif isinstance(item, list):
             self._committing = False
             self._together = len(item) + len(self._paused)
             self._resume(item)
         else:
             self._go_on(item)
+
+    def _take_low(self) -> None:
+        """Begin a call of low priority if nothing else has come, and see to it that the next one is not forgotten."""
+        if self._arrived.empty() and (call := next_of(self._low)) is not None:
+            self._usual = 0
+            self._begin(call)
+        with self._lock:
+            self._has_low = bool(self._low)
+            if self._has_low:
+                self._arrived.put(Priority.LOW)
+
+    def _end(self) -> None:
+        """Begin what was let in, and then no more."""
+        self._ending = True
+        for calls in (self._high, self._low):
+            while (call := next_of(calls)) is not None:
+                self._begin(call)
 
     def _begin(self, call: Callable[[], None]) -> None:
         turn = self._idle.pop() if self._idle else self._new_turn()

@@ -17,6 +17,7 @@ from hyperkube_lib.serving.exchange import (
     StreamResponse,
     TakesTurns,
 )
+from hyperkube_lib.serving.priority import Priority
 
 from hyperkube.machinery.errors import UsageError
 
@@ -74,6 +75,10 @@ class CrossOrigin:
     def takes_turns(self, request: HttpRequest) -> bool:
         """Tell whether the request may be handled on a turn."""
         return isinstance(self._handler, TakesTurns) and self._handler.takes_turns(request)
+
+    def priority(self, request: HttpRequest) -> Priority:
+        """Tell how soon the request has its turn."""
+        return self._handler.priority(request) if isinstance(self._handler, TakesTurns) else Priority.USUAL
 
     def is_long_running(self, request: HttpRequest) -> bool:
         """Tell whether the request may stay open beyond the request timeout."""

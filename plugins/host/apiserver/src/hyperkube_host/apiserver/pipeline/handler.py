@@ -19,7 +19,7 @@ from hyperkube_host.apiserver.health.health import text
 from hyperkube_host.apiserver.pipeline.hot_reads import HotReads
 from hyperkube_host.apiserver.pipeline.impersonation import Impersonation
 from hyperkube_host.apiserver.pipeline.pipeline import Pipeline
-from hyperkube_host.apiserver.pipeline.turn_taking import TurnTaking
+from hyperkube_host.apiserver.pipeline.turn_taking import TurnTaking, priority
 from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.request.request_info import KnownPaths, RequestInfo, parse, watch_flag
 from hyperkube_host.apiserver.request.warning_headers import warning_headers
@@ -27,6 +27,7 @@ from hyperkube_host.apiserver.routes.metrics import RequestMetrics
 from hyperkube_host.apiserver.serializer.encode import Encoder
 from hyperkube_host.apiserver.serializer.negotiation import PLAIN
 from hyperkube_lib.serving.exchange import Answer, HttpRequest, Postponed, Response, StreamResponse
+from hyperkube_lib.serving.priority import Priority
 from hyperkube_lib.serving.turns import Turns
 
 from hyperkube.machinery.clock import Clock
@@ -271,6 +272,10 @@ class ApiHandler:
     def takes_turns(self, request: HttpRequest) -> bool:
         """Tell whether the request may be handled on a turn: a write that waits for nothing but the store."""
         return self._turn_taking is not None and self._turn_taking.takes(request)
+
+    def priority(self, request: HttpRequest) -> Priority:
+        """Tell how soon the request has its turn."""
+        return priority(request)
 
     def is_long_running(self, request: HttpRequest) -> bool:
         """Tell whether the request may stay open beyond the request timeout."""

@@ -3,6 +3,9 @@
 Whatever may wait before admission plugins are asked (they say so themselves) has a thread of its own: who has not been
 authenticated lately, who acts as another, audit that is sent before the answer. So has what takes long: large bodies,
 deletions of many, what opens connections, signs tokens, asks reviewers or converts custom objects.
+
+Flow control gives seats to who has come to a turn. So what kubernetes' levels do for the scheduler (``workload-high``)
+is done before: a pod waits for its binding, and for nothing else that is written; events are for people.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from hyperkube_host.apiserver.request.request_info import KnownPaths, RequestInf
 from hyperkube_host.apiserver.rest.services import Services
 from hyperkube_host.apiserver.serializer.path_errors import PathNotFound
 from hyperkube_lib.serving.exchange import HttpRequest
+from hyperkube_lib.serving.priority import Priority
 
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import ApiError
@@ -28,6 +32,7 @@ if TYPE_CHECKING:
 LARGEST_BODY = 64 * 1024
 _VERBS = frozenset({"create", "update", "patch", "delete"})
 _PLACES_MAX = 4096
+_BINDINGS, _EVENTS = ("/binding", "/bindings"), "/events"
 
 _Place = tuple[str, str, str, str, str, bool]
 
@@ -109,3 +114,13 @@ class TurnTaking:
         ):
             return False
         return sub is None or not (sub.connect or info.subresource == "token")
+
+
+def priority(request: HttpRequest) -> Priority:
+    """Tell how soon a write has its turn: a pod's binding, in either of its two places, before others; events after."""
+    if request.method == "POST":
+        if request.path.endswith(_BINDINGS):
+            return Priority.HIGH
+        if request.path.endswith(_EVENTS):
+            return Priority.LOW
+    return Priority.USUAL
