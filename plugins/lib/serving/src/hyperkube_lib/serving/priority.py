@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
 from enum import Enum
+from typing import TypeVar
+
+Waiting = TypeVar("Waiting")
 
 
 class Priority(Enum):
@@ -15,9 +17,9 @@ class Priority(Enum):
     LOW = "low"
 
 
-def next_of(calls: deque[Callable[[], None]]) -> Callable[[], None] | None:
-    """Take the first of calls that wait, None where there is none; another thread may take them, too."""
+def next_of(waiting: deque[Waiting]) -> Waiting | None:
+    """Take the first of those that wait, None where there is none; another thread may take them, too."""
     try:
-        return calls.popleft() if calls else None
+        return waiting.popleft() if waiting else None
     except IndexError:
         return None

@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 _monotonic = SystemClock().monotonic  # of the machine, whatever the cluster's time
-_Item: TypeAlias = "Callable[[], None] | greenlet | list[greenlet] | Priority | None"
-"""What arrives: a usual call to begin, a turn that comes back from elsewhere, turns that are committed, or the end; a
-priority says that there is a call of that one."""
+_Item: TypeAlias = "Callable[[], None] | greenlet | Priority | None"
+"""What arrives: a usual call to begin, a turn that comes back from elsewhere, or the end; a priority says that there is
+something of that one: turns that are committed have a high one."""
 
 MOST_AT_ONCE = 64
 """Calls that are begun before what they write is committed."""
@@ -90,6 +90,8 @@ class Turns:
         self._high: deque[Callable[[], None]] = deque()
         self._low: deque[Callable[[], None]] = deque()
         self._has_low = False  # whether `Priority.LOW` is in `_arrived`; under the lock
+        # Who is committed goes on before anything begins: of what has begun the answer is waited for.
+        self._committed: deque[list[greenlet]] = deque()
         self._commits: SimpleQueue[tuple[Callable[[], None], list[greenlet]] | None] = SimpleQueue()
         self._workers = WorkerPool(_ELSEWHERE, queue=limit, name=f"{name}-elsewhere", logger=logger)
         self._lock = threading.Lock()
@@ -295,13 +297,18 @@ class Turns:
         while (work := self._commits.get()) is not None:
             commit, paused = work
             commit()
-            self._arrived.put(paused)
+            self._committed.append(paused)
+            self._arrived.put(Priority.HIGH)  # to wake the thread
 
     def _resume(self, turns: list[greenlet]) -> None:
         for turn in turns:
             self._go_on(turn)
 
     def _take(self, item: _Item) -> None:
+        while (turns := next_of(self._committed)) is not None:
+            self._committing = False
+            self._together = len(turns) + len(self._paused)
+            self._resume(turns)
         if (call := next_of(self._high)) is not None:
             self._begin(call)
         if item is None:
@@ -315,10 +322,6 @@ class Turns:
             if self._usual >= _USUAL_BEFORE_LOW and (call := next_of(self._low)) is not None:
                 self._usual = 0
                 self._begin(call)
-        elif isinstance(item, list):
-            self._committing = False
-            self._together = len(item) + len(self._paused)
-            self._resume(item)
         else:
             self._go_on(item)
 
