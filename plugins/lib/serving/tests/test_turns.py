@@ -140,6 +140,40 @@ def test_calls_of_any_priority_are_made_before_the_end_in_their_order(store, pri
     assert done.outcomes == [0, 1, 2, 3, 4]
 
 
+def test_what_is_written_at_high_priority_is_committed_without_those_that_are_expected(turns, store):
+    done, gate = Gathered(24), held(turns)
+    for number in range(20):  # each writes twice: the second time all are expected
+        turns.submit(lambda number=number: (store.write(), store.write(), done.add(number)))
+    for name in "abcd":
+        turns.submit(lambda name=name: (store.write(), done.add(name)), priority=Priority.HIGH)
+    gate.set()
+
+    assert done.complete.wait(LONG)
+    assert {*"abcd"} <= {*done.outcomes[:10]}
+    assert store.sizes[0] < 5
+
+
+def test_who_is_committed_goes_on_before_others_begin(turns, store):
+    told, done, gate = [], Gathered(3), held(turns)
+    for number in range(3):
+        turns.submit(lambda number=number: (store.write(), told.append("goes on"), done.add(number)))
+    store.gate.clear()
+    gate.set()
+    assert store.begun.acquire(timeout=LONG)
+    busy = held(turns)
+    for _ in range(5):
+        turns.submit(lambda: told.append("begins"))
+    store.gate.set()
+    for _ in range(3000):
+        if turns._committed:
+            break
+        threading.Event().wait(0.01)
+    busy.set()
+
+    assert done.complete.wait(LONG)
+    assert told[:3] == ["goes on"] * 3
+
+
 def test_each_write_of_a_turn_waits_for_a_commit_of_its_own(turns, store):
     done = Gathered(5)
     gate = held(turns)

@@ -15,7 +15,8 @@ What may wait is done `elsewhere`, on a thread of a pool, while the others go on
 the store would be found locked by the same thread: nothing on a turn does that.
 
 Calls have their turns in the order in which they come, those of one `Priority`. Where more come than can be handled
-no priority takes all: of the high ones one goes before each usual one, of the low ones one after every third.
+no priority takes all: of the high ones one goes before each usual one, of the low ones one after every third. What a
+high one writes is committed at once, without the others that are expected.
 """
 
 from __future__ import annotations
@@ -100,8 +101,8 @@ class Turns:
         self._closed = False
         self._steps = self._steps_before = 0
         # Of the thread alone:
-        self._usual = 0
-        """Usual calls since the last of low priority."""
+        self._usual = 0  # calls since the last of low priority
+        self._hurries = False  # whether one of high priority has begun that is not committed yet
         self._hub: greenlet | None = None
         self._getcurrent: Callable[[], greenlet]
         self._idle: list[greenlet] = []
@@ -256,13 +257,15 @@ class Turns:
         """Begin or continue what has arrived, then have committed what it writes."""
         self._take(item)
         for _ in range(MOST_AT_ONCE - 1):
+            if self._hurries and not self._committing:
+                break
             try:
                 self._take(self._arrived.get_nowait())
             except Empty:
                 break
         while self._paused and not self._committing:
             self._gather()
-            paused, self._paused = self._paused, []
+            paused, self._paused, self._hurries = self._paused, [], False
             commit = self._store.take_queued()
             if len(paused) > _ALONE:
                 self._committing = True
@@ -280,7 +283,7 @@ class Turns:
         """
         if len(self._paused) < self._together:
             self._wake()  # those who are expected wait for their answers
-        while len(self._paused) < self._together:
+        while len(self._paused) < self._together and not self._hurries:
             try:
                 self._take(self._arrived.get(timeout=PATIENCE_SECONDS))
             except Empty:
@@ -310,6 +313,7 @@ class Turns:
             self._together = len(turns) + len(self._paused)
             self._resume(turns)
         if (call := next_of(self._high)) is not None:
+            self._hurries = True
             self._begin(call)
         if item is None:
             self._end()
