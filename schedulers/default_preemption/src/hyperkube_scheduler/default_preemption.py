@@ -7,6 +7,7 @@ from dataclasses import replace
 from random import Random
 
 from hyperkube_lib.scheduling import group_victims
+from hyperkube_lib.scheduling.preparation import Preparation
 
 from hyperkube.client.events import EventRecorder
 from hyperkube.client.informer import Informer
@@ -99,7 +100,7 @@ class DefaultPreemption(PostFilterPlugin, PodGroupPostFilterPlugin):
     def post_filter(
         self, pod: PodInfo, nodes: NodeTable, refused: Mapping[str, Filtered], dry_run: DryRun
     ) -> Callable[[], PostFilterResult] | PostFilterResult:
-        """Choose victims with the table locked; delete them without."""
+        """Choose victims with the table locked; delete them without, while others are scheduled."""
         if not len(nodes):
             return PostFilterResult(None)
         why_not = self._not_eligible(pod, nodes, refused)
@@ -121,7 +122,8 @@ class DefaultPreemption(PostFilterPlugin, PodGroupPostFilterPlugin):
             return PostFilterResult(None, f"preemption: {NOT_AGREED}", noop=True)
         best = min(candidates, key=Candidate.cost)
         node = nodes.names[best.index]
-        return lambda: self.evict(pod.pod, node, best.victims)
+        expected = PostFilterResult(node, victims=len(best.victims))
+        return Preparation(expected=expected, carry_out=lambda: self.evict(pod.pod, node, best.victims))
 
     def group_post_filter(
         self, group: PodGroupInfo, nodes: NodeTable, dry_run: PodGroupDryRun

@@ -211,6 +211,7 @@ class Scheduler:
         self._informers.stop()
         if self._thread.is_alive():
             self._thread.join(5.0)
+        self._schedule_one.close()
         self._binder.close()
         self._parts.api_dispatcher.close()
         self.explanations.close()

@@ -5,11 +5,18 @@ in the same hold of it in which the node was chosen, so that the next cycle coun
 whichever thread, ends in `_failed`: the assumption is taken back first, then the pod returns to the queue, then the
 others are moved that wait for room; a pod that is moved before the room is free would be tried in vain.
 
-Source: kubernetes ``pkg/scheduler/schedule_one.go``.
+A pod for which others are deleted is nominated at once, so that the next cycle leaves it its room, and is in flight
+until all of them were asked to go: it would ask for more of them if it were tried before.
+
+Source: kubernetes ``pkg/scheduler/schedule_one.go``, ``pkg/scheduler/framework/preemption/executor.go``.
 """
 
 from __future__ import annotations
 
+import logging
+import sys
+from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from hyperkube_host.scheduler.binding.binder import NotBound
@@ -20,12 +27,19 @@ from hyperkube_host.scheduler.queue.cluster_events import POD_DELETED
 from hyperkube_host.scheduler.queue.scheduling_queue import QueuedPodInfo
 from hyperkube_host.scheduler.schedule_one.parts import SchedulerParts
 from hyperkube_host.scheduler.schedule_one.schedule_pod import PodScheduler
+from hyperkube_lib.scheduling.preparation import Preparation
+from hyperkube_lib.serving.workers import WorkerPool
 
-from hyperkube.hookspecs.scheduling import PodInfo
+from hyperkube.hookspecs.scheduling import PodInfo, PostFilterResult
 from hyperkube.machinery.objects import NodeName, key_of
 
 if TYPE_CHECKING:
     from hyperkube_host.scheduler.framework.schedule_result import ScheduleResult
+
+PREEMPTIONS = 16
+"""Pods for which others are being deleted at once: upstream has a goroutine for each, and 16 calls at once for all."""
+
+_log = logging.getLogger("hyperkube.scheduler")
 
 
 class ScheduleOne:
@@ -41,6 +55,11 @@ class ScheduleOne:
         self._metrics = parts.metrics
         self._pod_scheduler = pod_scheduler
         self._templates = Templates()
+        self._preemptions = WorkerPool(PREEMPTIONS, queue=sys.maxsize, name="preemption", logger=_log)
+
+    def close(self) -> None:
+        """Make room for no more pods; waits for none for which it is being made."""
+        self._preemptions.close()
 
     def schedule(self, profile: Profile, queued: QueuedPodInfo) -> None:
         """Schedule a pod, unless it is gone meanwhile."""
@@ -122,7 +141,10 @@ class ScheduleOne:
         self, profile: Profile, info: PreparedPod, result: ScheduleResult, queued: QueuedPodInfo
     ) -> None:
         unschedulable_plugins = tuple(result.rejected)
-        nomination = self._pod_scheduler.run_post_filters(profile, info, result)
+        nomination = self._pod_scheduler.ask_post_filters(profile, info, result)
+        if isinstance(nomination, Preparation):
+            self._preempt(info, queued, nomination, unschedulable_plugins, result.close(nomination.expected.message))
+            return
         message = result.close(nomination.message)
         if nomination.node is not None:
             self.nominate(info, nomination.node)
@@ -132,3 +154,26 @@ class ScheduleOne:
         self._queue.add_unschedulable(queued, unschedulable_plugins=unschedulable_plugins)
         nominated = nomination.node if nomination.node or nomination.noop else NodeName("")
         self._api_dispatcher.record_failure(info.pod, "Unschedulable", message, nominated)
+
+    def _preempt(
+        self, info: PreparedPod, queued: QueuedPodInfo, preparation: Preparation, plugins: Sequence[str], message: str
+    ) -> None:
+        """Nominate a pod, and have room made for it beside the scheduling of others."""
+        if preparation.expected.node is not None:
+            self.nominate(info, preparation.expected.node)
+        self._preemptions.submit(partial(self._make_room, info, queued, preparation, plugins, message))
+
+    def _make_room(
+        self, info: PreparedPod, queued: QueuedPodInfo, preparation: Preparation, plugins: Sequence[str], message: str
+    ) -> None:
+        """Make room for a pod and put it back; where that fails it is tried again after its back-off."""
+        try:
+            nomination = self._pod_scheduler.execute(preparation)
+        except Exception:  # noqa: BLE001  a plugin's bug fails one attempt; it is logged
+            _log.exception("making room for %s failed", info.key)
+            nomination = PostFilterResult(None, "preemption: internal error", noop=True)
+        if nomination.node is None:
+            self._cache.unnominate(info.key)
+        self._queue.add_unschedulable(queued, unschedulable_plugins=plugins, error=nomination.node is None)
+        told = f"{message} {nomination.message}".rstrip() if nomination.node is None else message
+        self._api_dispatcher.record_failure(info.pod, "Unschedulable", told, nomination.node)

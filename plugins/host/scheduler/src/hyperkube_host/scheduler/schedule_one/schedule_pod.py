@@ -9,6 +9,7 @@ from hyperkube_host.scheduler.cache.cache import SchedulerCache
 from hyperkube_host.scheduler.metrics.metrics import SchedulerMetrics
 from hyperkube_host.scheduler.metrics.point_times import PointTimes
 from hyperkube_host.scheduler.profile.profiles import DEFAULT_NAME, Profile
+from hyperkube_lib.scheduling.preparation import Preparation
 
 from hyperkube.hookspecs.scheduling import PostFilterResult
 
@@ -43,10 +44,17 @@ class PodScheduler:
 
     def run_post_filters(self, profile: Profile, info: PreparedPod, result: ScheduleResult) -> PostFilterResult:
         """Let the post-filter plugins decide with the table locked, and act without."""
+        answer = self.ask_post_filters(profile, info, result)
+        return self.execute(answer) if isinstance(answer, Preparation) else answer
+
+    def ask_post_filters(
+        self, profile: Profile, info: PreparedPod, result: ScheduleResult
+    ) -> Preparation | PostFilterResult:
+        """Let the post-filter plugins decide; what is a `Preparation` is left to the caller to `execute`."""
         from hyperkube_host.scheduler.schedule_one.dry_run import NodeTableDryRun
 
         table = self._cache.table()
-        nomination = PostFilterResult(None)
+        nomination, prepared = PostFilterResult(None), None
         timer = PointTimes(self._metrics, str(info.pod["spec"].get("schedulerName") or DEFAULT_NAME))
         timer.begin()
         for name, plugin in profile.framework.post_filters:
@@ -57,13 +65,16 @@ class PodScheduler:
                     answer = plugin.post_filter(info, table, result.rejected, dry_run)
                 finally:
                     dry_run.restore()
-            nomination = self.execute(answer)
+            if isinstance(answer, Preparation):
+                nomination, prepared = answer.expected, answer
+            else:
+                nomination = self.execute(answer)
             if timer.samples_plugins:
                 timer.observe_plugin(name, "PostFilter", nomination)
             if nomination.node is not None:
                 break
         timer.observe_point("PostFilter", "Success" if nomination.node is not None else "Unschedulable")
-        return nomination
+        return prepared or nomination
 
     def execute(self, answer: Callable[[], PostFilterResult] | PostFilterResult) -> PostFilterResult:
         """Do what a post-filter plugin decided, and count it."""
