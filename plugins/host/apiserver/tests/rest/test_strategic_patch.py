@@ -1,3 +1,4 @@
+import sys
 from random import Random
 
 import orjson
@@ -123,3 +124,23 @@ def outcome(document, patch, info):
         return orjson.dumps(apply_strategic_patch(document, patch, info))
     except ApiError as error:
         return type(error), error.message
+
+
+def test_an_item_that_is_named_again_and_again_is_copied_once(thing):
+    item = {"port": 1, **{f"member{number}": number for number in range(100)}}
+    patch = {"ports": [{"port": 1, "name": "a"}, {"port": 1, "name": "b", "more": {"x": 1}}] * 50}
+    copies = 0
+
+    def count(_frame, event, function):
+        nonlocal copies
+        copies += event == "c_call" and function.__name__ == "copy"
+
+    sys.setprofile(count)
+    try:
+        merged = patched(thing, {"ports": [item]}, patch)
+    finally:
+        sys.setprofile(None)
+
+    assert merged == {"ports": [{**item, "name": "b", "more": {"x": 1}}]}
+    assert "name" not in item
+    assert copies < 10

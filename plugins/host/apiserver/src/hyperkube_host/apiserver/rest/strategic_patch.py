@@ -13,7 +13,7 @@ from typing import Any
 
 from hyperkube.machinery.errors import BadRequest, RequestEntityTooLarge
 from hyperkube.machinery.field import quote
-from hyperkube.machinery.objects import Object, copy_object
+from hyperkube.machinery.objects import Object
 from hyperkube.machinery.patch.refusal import PatchFailed, PatchRejected, go_type, json_type, shown, shown_text
 from hyperkube.machinery.schema.lookup import TypeInfo
 
@@ -36,7 +36,7 @@ _LIST_OF_LISTS = "lists of lists are not supported"
 def apply_strategic_patch(document: Object, patch: Any, info: TypeInfo | None) -> Object:
     """Return the document with the patch merged in by the rules of its type; the arguments stay as they are.
 
-    It shares with `document` the members that the patch does not name.
+    It shares with both what is as it is there.
 
     Raises:
         BadRequest: the patch is no object, or a directive has the wrong form.
@@ -46,15 +46,22 @@ def apply_strategic_patch(document: Object, patch: Any, info: TypeInfo | None) -
     """
     if not isinstance(patch, dict):
         raise BadRequest(f"json: cannot unmarshal {json_type(patch)} into Go value of type map[string]interface {{}}")
-    named = document if "$" in "".join(patch) else {name: document[name] for name in patch if name in document}
-    return _merge_map({**document, **copy_object(named)}, copy_object(patch), info, _Work())
+    return _merge_map(document, patch, info, _Work())
 
 
 class _Work:
-    """What a patch has cost so far: items that name one item of a list again and again have it merged each time."""
+    """What a patch has cost and made so far: items that name one item again and again have it merged each time."""
 
     def __init__(self) -> None:
         self._items = 0
+        self._made: dict[int, Object] = {}
+
+    def own(self, obj: Object) -> Object:
+        """Return a copy of an object, which is merged into; the object itself if it was made here."""
+        if id(obj) not in self._made:
+            obj = obj.copy()
+            self._made[id(obj)] = obj  # and held, so that no other gets its identity
+        return obj
 
     def spend(self, items: int) -> None:
         """Count the items of lists that are merged.
@@ -68,13 +75,15 @@ class _Work:
 
 
 def _merge_map(original: Object, patch: Object, info: TypeInfo | None, work: _Work) -> Object:
-    """Merge two objects that are the callee's to change."""
+    """Return an object with a patch merged in; neither is changed."""
+    original = work.own(original)
     has_directives = "$" in "".join(patch)
     if not has_directives and _MERGED.isdisjoint(map(type, patch.values())):
         return _set_members(original, patch)
     if has_directives:
         if _MARKER in patch:
             return _directive(patch)
+        patch = patch.copy()
         _retain_keys(original, patch)
         _merge_ordered_lists(original, patch, info, work)
     for key, value in patch.items():
