@@ -323,6 +323,9 @@ class InProcessClient:
         if isinstance(result, ObjectResult):
             if result.cached is not None and result.served is not None:
                 return result.served.parsed(result.cached)
+            if result.body:
+                written: Object = orjson.loads(result.body)
+                return written
             if result.obj is not None:
                 return copy_object(result.obj)
         if isinstance(result, ListPage):
