@@ -161,6 +161,27 @@ def renewal(server, *formats):
     return request("PUT", f"{LEASES}/one", lease, *formats)
 
 
+def delete_pod(server):
+    """Return the deletion of a pod that runs: with its grace period, which a kubelet keeps."""
+    return request("DELETE", bound_pod(server), {"kind": "DeleteOptions", "apiVersion": "v1"})
+
+
+def delete_pod_for_good(server):
+    """Return what a kubelet sends when the containers have ended."""
+    path = bound_pod(server)
+    send(server, request("DELETE", path, {}))
+    return request("DELETE", path, {"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0})
+
+
+def bound_pod(server):
+    made = create_pod(server)
+    send(server, made)
+    name = json.loads(made.body)["metadata"]["name"]
+    binding = {"kind": "Binding", "metadata": {"name": name}, "target": {"kind": "Node", "name": "one"}}
+    send(server, request("POST", f"{BASE}/pods/{name}/binding", binding))
+    return f"{BASE}/pods/{name}"
+
+
 def in_protobuf(write):
     """Return a write whose body and answer are messages: they cost a few calls more than JSON."""
     return lambda server: write(server, PROTOBUF, f"{PROTOBUF}, */*")
@@ -197,6 +218,8 @@ def counted(asked, server):
         pytest.param(put_status, 410, id="put a status"),
         pytest.param(patch_pod_status, 525, id="patch a pod's status"),
         pytest.param(patch_node_status, 451, id="patch a node's status"),
+        pytest.param(delete_pod, 338, id="delete a pod"),
+        pytest.param(delete_pod_for_good, 402, id="delete a pod for good"),
         pytest.param(in_protobuf(create_config_map), 275, id="create a ConfigMap in protobuf"),
         pytest.param(in_protobuf(create_pod), 333, id="create a pod in protobuf"),
         pytest.param(in_protobuf(put_status), 420, id="put a status in protobuf"),

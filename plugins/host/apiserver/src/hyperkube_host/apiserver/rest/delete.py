@@ -10,6 +10,7 @@ from datetime import timedelta
 from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.request.results import ObjectResult, success
 from hyperkube_host.apiserver.request.target import Target
+from hyperkube_host.apiserver.resources.writing import Writing
 from hyperkube_host.apiserver.rest import stored
 from hyperkube_host.apiserver.rest.delete_options import IGNORE_READ_ERROR, delete_options
 from hyperkube_host.apiserver.rest.delete_unreadable import delete_unreadable
@@ -38,7 +39,7 @@ class Marked:
     """What a deletion makes of an object before it goes.
 
     Attributes:
-        obj: with deletionTimestamp, grace and finalizers as they become; the old one itself if nothing changes.
+        obj: with deletionTimestamp, grace and finalizers as they become; it shares the rest with the old one.
         gone: whether it leaves the store now.
         written: whether the mark is stored (even if it leaves the store right after).
     """
@@ -127,7 +128,7 @@ def _store_conflict(target: Target, what: str, wanted: str, actual: str) -> Conf
 def mark(services: Services, call: Call, target: Target, old: Object, options: Object) -> Marked:
     """Decide what becomes of an object that shall be deleted; the object itself stays as it is."""
     strategy = target.served.strategy
-    obj = copy_object(old)
+    obj = _markable(strategy, old)
     meta = obj["metadata"]
     if meta.get("deletionTimestamp") and strategy.blocks_deletion(obj):
         return Marked(obj, gone=False, written=False)
@@ -151,6 +152,13 @@ def mark(services: Services, call: Call, target: Target, old: Object, options: O
     if waits or (shortened and grace) or _still_graceful(meta, grace, options):
         return Marked(obj, gone=False, written=obj != old)
     return Marked(obj, gone=True, written=shortened)
+
+
+def _markable(strategy: Strategy, old: Object) -> Object:
+    """Return a copy of an object, to be marked: of its metadata, or of all where the strategy adjusts the rest."""
+    if type(strategy).prepare_delete is not Strategy.prepare_delete:
+        return copy_object(old)
+    return {**old, "metadata": {**old["metadata"]}}
 
 
 def _still_graceful(meta: Object, grace: int | None, options: Object) -> bool:
@@ -211,9 +219,11 @@ def _carry_out(services: Services, call: Call, target: Target, current: Current,
     if call.dry_run:
         return _answer(target, marked, current.revision)
     revision = current.revision
+    written: Writing | None = None
     if marked.written:
         value = stored.encode(served, marked.obj)
-        result = services.store.txn([Compare(key, revision)], [Put(key, value, current.lease)])
+        with stored.writing(served, value, marked.obj) as written:
+            result = services.store.txn([Compare(key, revision)], [Put(key, value, current.lease)])
         if not result.succeeded:
             return None
         revision = result.revision
@@ -224,12 +234,14 @@ def _carry_out(services: Services, call: Call, target: Target, current: Current,
             return None
         revision = result.revision
         served.strategy.after_delete(call, marked.obj)
-    return _answer(target, marked, revision)
+    return _answer(target, marked, revision, written)
 
 
-def _answer(target: Target, marked: Marked, revision: int) -> ObjectResult:
+def _answer(target: Target, marked: Marked, revision: int, written: Writing | None = None) -> ObjectResult:
+    """Return the answer; `written` is the mark as it was stored, of which the answer's JSON is known."""
     served = target.served
     if not marked.gone or served.strategy.returns_deleted_object:
-        return ObjectResult(served, stored.with_version(marked.obj, revision))
+        body, cached = stored.answer_bytes(served, written, revision) if written is not None else (b"", None)
+        return ObjectResult(served, stored.with_version(marked.obj, revision), body=body, written=cached)
     resource = served.group_resource
     return success(resource, target.name, uid=marked.obj["metadata"]["uid"])
