@@ -1,4 +1,4 @@
-from hyperkube_admission.pod_topology_labels import PodTopologyLabels
+from hyperkube_admission.pod_topology_labels import PodTopologyLabels, project
 
 from hyperkube.kinds.resources import NODES, PODS
 from hyperkube.testing.admission_rig import AdmissionRig
@@ -40,3 +40,13 @@ def test_an_unknown_node_and_the_gate_leave_it_alone():
     rig.seed(NODES, NODE)
 
     assert rig.create(PODS, BINDING, subresource="binding") == BINDING
+
+
+def test_of_each_node_no_more_is_kept_than_that():
+    images = [{"names": ["registry.example/app:1"], "sizeBytes": 1}]
+    meta = {**NODE["metadata"], "uid": "u", "resourceVersion": "7", "annotations": {"a": "b"}}
+
+    kept = project({"kind": "Node", "metadata": meta, "spec": {}, "status": {"images": images}})
+
+    assert kept == {"metadata": {"name": "n", "uid": "u", "resourceVersion": "7", "labels": ZONE}}
+    assert project({"metadata": {"name": "n"}}) == {"metadata": {"name": "n"}}

@@ -1,6 +1,7 @@
 """NodeDeclaredFeatureValidator: a running pod is only changed in ways that its node's kubelet says it can follow.
 
-Works where the feature gate NodeDeclaredFeatures is on. Source: kubernetes
+Works where the feature gate NodeDeclaredFeatures is on. Nodes are read when a change needs one, which is seldom: to
+follow them all would cost each of their changes. Source: kubernetes
 ``plugin/pkg/admission/nodedeclaredfeatures/admission.go``, component-helpers ``nodedeclaredfeatures/features``.
 """
 
@@ -14,7 +15,7 @@ from hyperkube.kinds.pods import spec_of
 from hyperkube.kinds.qos import GUARANTEED, qos_class
 from hyperkube.kinds.resource_lists import read
 from hyperkube.kinds.resources import NODES
-from hyperkube.machinery.errors import Forbidden
+from hyperkube.machinery.errors import Forbidden, NotFound
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.quantity import Quantity
 from hyperkube.plugin import Plugin, PluginContext
@@ -53,7 +54,6 @@ class NodeDeclaredFeatureValidator(Plugin):
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
         self._on = context.gates.get(_GATE, False)
-        self._nodes = self.informers.informer(NODES)
         self.decided_by = ()
 
     def repeats(self, request: AdmissionRequest) -> bool:
@@ -72,9 +72,10 @@ class NodeDeclaredFeatureValidator(Plugin):
         wanted = [feature for feature, needs in sorted(FEATURES.items()) if needs(old, new)]
         if not wanted:
             return
-        node = self._nodes.get("", name)
-        if node is None:
-            raise Forbidden(f'node "{name}" not found')
+        try:
+            node = self.client.get(NODES, name)
+        except NotFound as error:
+            raise Forbidden(f'node "{name}" not found') from error
         declared = (node.get("status") or {}).get("declaredFeatures") or ()
         missing = [feature for feature in wanted if feature not in declared]
         if missing:

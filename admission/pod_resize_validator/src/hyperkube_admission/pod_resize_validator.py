@@ -1,6 +1,7 @@
 """PodResizeValidator: a pod that is resized in place must still fit the node it is on.
 
 A request larger than all that the node has could never be granted; the kubelet would put it off for ever.
+Nodes are read when a pod is resized, which is seldom: to follow them all would cost each of their changes.
 Source: kubernetes ``plugin/pkg/admission/podresize/admission.go``.
 """
 
@@ -11,7 +12,7 @@ from hyperkube.hookspecs.admission import AdmissionRequest
 from hyperkube.kinds.pods import pod_requests, spec_of
 from hyperkube.kinds.resource_lists import read
 from hyperkube.kinds.resources import NODES
-from hyperkube.machinery.errors import Forbidden
+from hyperkube.machinery.errors import Forbidden, NotFound
 from hyperkube.machinery.objects import Object, labels_of, name_of
 from hyperkube.machinery.quantity import MILLI, Quantity
 from hyperkube.plugin import Plugin, PluginContext
@@ -42,7 +43,6 @@ class PodResizeValidator(Plugin):
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
         self._on = context.gates.get(_GATE, True)
-        self._nodes = self.informers.informer(NODES)
 
     @hookimpl
     def admission_validate(self, request: AdmissionRequest) -> None:
@@ -54,9 +54,10 @@ class PodResizeValidator(Plugin):
         node_name = str(spec.get("nodeName") or "")
         if not node_name or spec == spec_of(request.old_object or {}):
             return
-        node = self._nodes.get("", node_name)
-        if node is None:
-            raise Forbidden(f'node "{node_name}" not found')
+        try:
+            node = self.client.get(NODES, node_name)
+        except NotFound as error:
+            raise Forbidden(f'node "{node_name}" not found') from error
         text = misfit(pod, node)
         if text:
             raise Forbidden(text)

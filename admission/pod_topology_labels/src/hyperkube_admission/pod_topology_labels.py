@@ -12,10 +12,20 @@ from hyperkube.hookspecs.admission import AdmissionRequest
 from hyperkube.kinds.pods import spec_of
 from hyperkube.kinds.resources import NODES
 from hyperkube.machinery.errors import NotFound
-from hyperkube.machinery.objects import Object, labels_of
+from hyperkube.machinery.objects import Object, labels_of, metadata
 from hyperkube.plugin import Plugin, PluginContext
 
 _LABELS = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
+_KEPT = ("name", "uid", "resourceVersion")
+
+
+def project(node: Object) -> Object:
+    """Keep of a node what is copied: all of it is several kilobytes, most of them names of images."""
+    meta, labels = metadata(node), labels_of(node)
+    kept: Object = {name: meta[name] for name in _KEPT if name in meta}
+    if found := {name: labels[name] for name in _LABELS if name in labels}:
+        kept["labels"] = found
+    return {"metadata": kept}
 
 
 class PodTopologyLabels(Plugin):
@@ -26,7 +36,7 @@ class PodTopologyLabels(Plugin):
 
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
-        self._nodes = self.informers.informer(NODES)
+        self._nodes = self.informers.informer(NODES, project=project)
         self.decided_by = ()
 
     def repeats(self, request: AdmissionRequest) -> bool:
@@ -54,5 +64,5 @@ class PodTopologyLabels(Plugin):
             return
         found = {name: labels_of(node)[name] for name in _LABELS if name in labels_of(node)}
         if found:
-            metadata = obj.setdefault("metadata", {})
-            metadata["labels"] = {**(metadata.get("labels") or {}), **found}
+            meta = obj.setdefault("metadata", {})
+            meta["labels"] = {**(meta.get("labels") or {}), **found}
