@@ -8,8 +8,8 @@ from hyperkube_testing.scheduling.tables import pod_info, table
 
 from hyperkube.client.fake import FakeClient
 from hyperkube.hookspecs.scheduling import Filtered, PostFilterResult
-from hyperkube.kinds.resources import PODS
-from hyperkube.machinery.clock import FakeClock
+from hyperkube.kinds.resources import EVENTS, PODS
+from hyperkube.machinery.clock import FakeClock, SystemClock
 from hyperkube.plugin import PluginContext
 
 
@@ -79,6 +79,19 @@ def test_the_least_important_victims_are_chosen_and_deleted():
     assert nomination == PostFilterResult("b", victims=1)
     assert ("delete", "pods", "default/b1") in client.actions
     assert [action for action in client.actions if action[0] == "delete"] == [("delete", "pods", "default/b1")]
+
+
+def test_all_preemptions_of_a_scheduler_have_one_recorder_so_that_equal_events_are_counted():
+    client, clock = FakeClient(), SystemClock()
+    plugin = DefaultPreemption(PluginContext(name="DefaultPreemption", client=client, clock=clock))
+    new, victim = pod("new", 10), pod("old", 1)
+    for _ in range(2):
+        client.create(PODS, victim)
+        plugin.evict(new, "n1", [victim])
+    assert plugin._recorder("default-scheduler").flush(30)
+
+    assert [(event["reason"], event["count"]) for event in client.objects(EVENTS)] == [("Preempted", 2)]
+    clock.close()
 
 
 def test_equals_are_not_preempted():

@@ -87,6 +87,7 @@ class DefaultPreemption(PostFilterPlugin, PodGroupPostFilterPlugin):
         self._budgets: Informer | None = None
         self._hand: FrameworkHandle | None = None
         self._groups: Informer | None = None
+        self._recorders: dict[str, EventRecorder] = {}
 
     def connect(self, wake: Callable[[str], None]) -> None:
         """Follow pod groups where these are evicted for as a whole."""
@@ -206,7 +207,7 @@ class DefaultPreemption(PostFilterPlugin, PodGroupPostFilterPlugin):
     def evict(self, pod: Object, node: NodeName, victims: Sequence[Object]) -> PostFilterResult:
         """Delete the victims, telling each why; one that cannot be deleted leaves the pod where it is."""
         name = pod.get("spec", {}).get("schedulerName") or "default-scheduler"
-        recorder = EventRecorder(self.client, self.context.clock, name)
+        recorder = self._recorder(name)
         for victim in victims:
             if is_being_deleted(victim):
                 continue
@@ -220,6 +221,11 @@ class DefaultPreemption(PostFilterPlugin, PodGroupPostFilterPlugin):
                 return PostFilterResult(None, f"preemption: {error}", noop=True)
             recorder.event(victim, "Normal", "Preempted", f"Preempted by pod {uid_of(pod)} on node {node}")
         return PostFilterResult(node, victims=len(victims))
+
+    def _recorder(self, scheduler: str) -> EventRecorder:
+        """Return the recorder of a scheduler; several pods may ask at once."""
+        found = self._recorders.get(scheduler)
+        return found or self._recorders.setdefault(scheduler, EventRecorder(self.client, self.context.clock, scheduler))
 
     def _delete(self, victim: Object, scheduler: str) -> None:
         row = disruption_target(BY_SCHEDULER, f"{scheduler}: preempting to accommodate a higher priority pod")
