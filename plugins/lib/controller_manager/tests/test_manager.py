@@ -13,7 +13,7 @@ from hyperkube_lib.controller_manager.options import ManagerOptions
 from hyperkube.client.fake import FakeClient
 from hyperkube.client.reconcile import ReconcileLoop
 from hyperkube.hookspecs import hookimpl
-from hyperkube.kinds.resources import LEASES, PODS, SECRETS
+from hyperkube.kinds.resources import LEASES, PODS
 from hyperkube.machinery.clock import SystemClock
 from hyperkube.machinery.errors import UsageError
 from hyperkube.plugin import Plugin, PluginHost
@@ -199,17 +199,3 @@ def test_a_controller_that_still_works_keeps_the_lock_from_others(world, monkeyp
 
 def test_configz_names_the_controllers(world):
     assert build(world).configuration()["controllers"] == ["one", "two"]
-
-
-class InProcess(FakeClient):
-    """A client that has the objects in its process."""
-
-    def list_projected(self, options, project):
-        """Return nothing: the test lists nothing."""
-
-
-def test_news_gather_where_they_come_over_a_network():
-    remote, local = module._pause_of(FakeClient()), module._pause_of(InProcess())
-
-    assert remote(LEASES) > remote(PODS) > remote(SECRETS) == 0
-    assert local(LEASES) == local(PODS) == 0

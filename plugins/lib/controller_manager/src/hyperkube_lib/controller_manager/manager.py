@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
+from hyperkube_lib.component_base.informer_pauses import pauses
 from hyperkube_lib.compressed_cache import compressed
 from hyperkube_lib.controller_manager.controller_descriptors import chosen, descriptors, gated
 from hyperkube_lib.controller_manager.options import ManagerOptions
@@ -20,7 +21,6 @@ from hyperkube_lib.leader_election import LeaderElector, make_identity
 from hyperkube.client.client import Client
 from hyperkube.client.events import EventRecorder
 from hyperkube.client.informer import CacheMaker, InformerFactory
-from hyperkube.client.projected_list import ListsProjections
 from hyperkube.client.queue_metrics import QueueMeters, measuring
 from hyperkube.hookspecs import controller as specs
 from hyperkube.hookspecs.controller import Controller, ControllerHooks, RestingController
@@ -64,12 +64,6 @@ def _cache_of(client: Client) -> Callable[[GroupVersionResource], CacheMaker]:
     """Return what makes the caches of informers."""
     others = compressed(client, HOT)
     return lambda resource: RenewedCache if resource == LEASES else others(resource)
-
-
-def _pause_of(client: Client) -> Callable[[GroupVersionResource], float]:
-    """Return how long informers pause: in the API server's own process no longer than their watches ask for."""
-    pauses = {} if isinstance(client, ListsProjections) else PAUSE
-    return lambda resource: pauses.get(resource, 0.0)
 
 
 class PluginCollectors:
@@ -240,7 +234,7 @@ class ControllerManager:
             if self._closed:
                 return
             self._informers = InformerFactory(
-                self._client, self._clock, cache_of=_cache_of(self._client), pause_of=_pause_of(self._client)
+                self._client, self._clock, cache_of=_cache_of(self._client), pause_of=pauses(self._client, PAUSE)
             )
             with measuring(self.queues):
                 host: PluginHost[ControllerHooks] = load(self.spec.family, self.names, specs, self._context)
