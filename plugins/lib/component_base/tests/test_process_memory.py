@@ -40,6 +40,14 @@ def test_memory_is_given_back_after_the_start_and_then_regularly_until_the_end()
     assert given == [1, 2]
 
 
+def test_a_server_does_what_is_to_be_done_after_each_wait():
+    stopped, done = StopAfter(3), []
+
+    wait_until_stopped(stopped, lambda: None, each_period=lambda: done.append(len(stopped.waited)))
+
+    assert done == [1, 2, 3]
+
+
 class Spent:
     """Processor seconds, by the shares of a core that each period took."""
 

@@ -20,6 +20,7 @@ from hyperkube_command.local_cluster.loopback_slice import locked_slice
 from hyperkube_command.local_cluster.ports import free_port, refusal
 from hyperkube_command.local_cluster.privileged_ports import PORT_OFFSET, kubernetes_service_port, may_bind
 from hyperkube_lib.component_base.interpreter import share_interpreter
+from hyperkube_lib.component_base.lean_bytecode import LeanImports
 from hyperkube_lib.component_base.process_memory import spare_arenas, wait_until_stopped
 from hyperkube_lib.component_base.service_manager import READY, STOPPING, notify
 from hyperkube_lib.local_cluster.layout import Layout, default_data_dir
@@ -257,6 +258,7 @@ def bring_up(cluster: ClusterOptions, *, processes: bool, merge: bool) -> None:
             stopped.set()
 
         parts: Mapping[str, RestartablePart] = {}
+        imports = LeanImports()
         if processes:
             from hyperkube_command.local_cluster.processes import start as start_processes
 
@@ -264,6 +266,7 @@ def bring_up(cluster: ClusterOptions, *, processes: bool, merge: bool) -> None:
         else:
             spare_arenas()
             share_interpreter()
+            imports.install()
             with start_up():
                 from hyperkube_command.local_cluster.in_process import start as start_in_process
 
@@ -282,7 +285,7 @@ def bring_up(cluster: ClusterOptions, *, processes: bool, merge: bool) -> None:
         if not stopped.is_set():
             _announce(completed, notices, merge=merge)
         notify(READY)
-        wait_until_stopped(stopped)
+        wait_until_stopped(stopped, each_period=imports.write_missed)
         notify(STOPPING)
         print("stopping", file=sys.stderr)
         if losses:

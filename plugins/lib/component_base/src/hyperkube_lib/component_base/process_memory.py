@@ -129,11 +129,13 @@ def wait_until_stopped(
     rest: Rest | None = None,
     forgets: Callable[[], None] = forget,
     let_go: Callable[[], None] | None = None,
+    each_period: Callable[[], None] | None = None,
 ) -> None:
     """Wait until the server is to end; meanwhile give memory back when the start is over, and regularly from then on.
 
     The main thread has nothing else to do, so that this takes no thread. `let_go` is called for what is mapped of
-    libraries (see `library_pages`): when the start is over, a period later, every `LIBRARY_PERIODS`, and at rest.
+    libraries (see `library_pages`): when the start is over, a period later, every `LIBRARY_PERIODS`, and at rest;
+    `each_period` after each wait.
     """
     let_go = let_go or LibraryPages().let_go
     pause, rest, rounds = FIRST_SECONDS, rest or Rest(), 0
@@ -143,6 +145,8 @@ def wait_until_stopped(
         rests = rest.is_new(pause)
         if rests:
             forgets()
+        if each_period is not None:
+            each_period()
         give()
         if rests or rounds < 2 or not rounds % LIBRARY_PERIODS:
             let_go()

@@ -5,10 +5,10 @@ Source: the documents a kube-apiserver 1.36 publishes; kube-openapi ``pkg/builde
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 from hyperkube_host.apiserver.openapi.described import with_values
+from hyperkube_lib.component_base.lean_bytecode import documentation
 
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.schema.base import KubeSchema
@@ -100,7 +100,7 @@ class Definitions:
         return dict(sorted(self.schemas.items()))
 
     def _definition(self, schema: type[KubeSchema]) -> Object:
-        out: Object = {"description": inspect.getdoc(schema) or ""}
+        out: Object = {"description": documentation(schema)}
         if schema.shape:
             return out
         out["type"] = "object"

@@ -1,0 +1,170 @@
+"""Imports modules without what only a reader of the program needs: docstrings, and annotations of our functions.
+
+A server at rest is mostly code: of its 65 MiB texts about the code were three. ``python -OO`` would leave docstrings
+out, and every assertion with them, and it wants all bytecode written anew, or a start takes twice as long. So a loader
+reads bytecode of our own, which lies beside Python's under another name (``x.cpython-311.opt-lean.pyc``), module by
+module: where it is missing, older than its source, or of a folder that may not be written, the module is loaded as
+ever, and named to `lean_compiler`, which runs in a child at idle priority.
+
+What a class says of itself is still to be had (`documentation`): it is kept behind the code, and read when asked for.
+See ``docs/decisions/0017-bytecode-without-docstrings.md``.
+"""
+
+from __future__ import annotations
+
+import inspect
+import io
+import marshal
+import os
+import sys
+from functools import lru_cache, partial
+from importlib.machinery import (
+    BYTECODE_SUFFIXES,
+    EXTENSION_SUFFIXES,
+    SOURCE_SUFFIXES,
+    ExtensionFileLoader,
+    FileFinder,
+    SourceFileLoader,
+    SourcelessFileLoader,
+)
+from importlib.util import MAGIC_NUMBER, cache_from_source
+from types import CodeType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import subprocess
+
+OPTIMIZATION = "lean"
+"""What the name of such a file says, where Python's own have ``1`` or ``2``."""
+_HEADER_BYTES = 16
+_BROKEN = (EOFError, ValueError, TypeError)
+"""What `marshal` raises for a file that is cut off or holds something else."""
+
+
+def lean_file(path: str) -> str:
+    """Return where the lean bytecode of a source is.
+
+    Raises:
+        NotImplementedError: this Python keeps no bytecode.
+    """
+    return cache_from_source(path, optimization=OPTIMIZATION)
+
+
+def header(status: os.stat_result) -> bytes:
+    """Return what such a file begins with: this Python's magic number, time and size of the source (PEP 552)."""
+    numbers = (0, int(status.st_mtime), status.st_size)
+    return MAGIC_NUMBER + b"".join((number & 0xFFFFFFFF).to_bytes(4, "little") for number in numbers)
+
+
+def _content(path: str) -> bytes | None:
+    """Return code and docstrings as they are stored; None where there is nothing that fits the source."""
+    try:
+        with open(lean_file(path), "rb") as file:  # noqa: PTH123  a path costs more than the rest of this
+            data = file.read()
+        return data[_HEADER_BYTES:] if data.startswith(header(os.stat(path))) else None  # noqa: PTH116  the same
+    except (OSError, NotImplementedError):
+        return None
+
+
+def lean_code(path: str) -> CodeType | None:
+    """Return the lean code of the source at `path`; None where there is none of it, or none that fits."""
+    content = _content(path)
+    if content is None:
+        return None
+    try:
+        code = marshal.loads(content)  # noqa: S302  ours, as all bytecode
+    except _BROKEN:
+        return None
+    return code if isinstance(code, CodeType) and code.co_filename == path else None
+
+
+class LeanLoader(SourceFileLoader):
+    """Loads a module from its lean bytecode, or as ever."""
+
+    def __init__(self, missed: dict[str, str], fullname: str, path: str) -> None:
+        """Load the module `fullname` from the source `path`; what has no lean bytecode is noted in `missed`."""
+        super().__init__(fullname, path)
+        self._missed = missed
+
+    def get_code(self, fullname: str) -> CodeType | None:
+        """Return the code of the module."""
+        code = lean_code(self.path)
+        if code is not None:
+            return code
+        self._missed[self.path] = fullname
+        return super().get_code(fullname)
+
+
+class LeanImports:
+    """Has a process import lean bytecode, and what has none get it for the next start.
+
+    Attributes:
+        missed: path → name of the modules that were loaded as ever since the last child was started.
+    """
+
+    def __init__(self) -> None:
+        """Change nothing yet."""
+        self.missed: dict[str, str] = {}
+        self._child: subprocess.Popen[str] | None = None
+
+    def install(self) -> None:
+        """Import so from now on, in the whole process."""
+        found = FileFinder.path_hook(
+            (ExtensionFileLoader, EXTENSION_SUFFIXES),
+            (partial(LeanLoader, self.missed), SOURCE_SUFFIXES),  # type: ignore[arg-type]  # called with name and path
+            (SourcelessFileLoader, BYTECODE_SUFFIXES),
+        )
+        sys.path_hooks.insert(0, found)
+        sys.path_importer_cache.clear()
+
+    def write_missed(self) -> None:
+        """Have a child write what was missed, where that may be; called again, see that it has ended."""
+        if self._child is not None:
+            if self._child.poll() is None:
+                return
+            self._child = None
+        missed = {path: name for path, name in self.missed.items() if _may_be_written(path)}
+        self.missed.clear()
+        if not missed or sys.dont_write_bytecode:
+            return
+        import subprocess  # not for those who only ask for docstrings
+
+        command = [sys.executable, "-X", "no_debug_ranges", "-m", "hyperkube_lib.component_base.lean_compiler"]
+        self._child = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True, text=True
+        )
+        assert self._child.stdin is not None  # noqa: S101  a pipe was asked for
+        with self._child.stdin as rows:
+            rows.writelines(f"{name}\t{path}\n" for path, name in missed.items())
+
+
+def _may_be_written(path: str) -> bool:
+    folder = os.path.dirname(path)  # noqa: PTH120  of a thousand
+    cache = os.path.join(folder, "__pycache__")  # noqa: PTH118  the same
+    return os.access(cache if os.path.isdir(cache) else folder, os.W_OK)  # noqa: PTH112  the same
+
+
+def documentation(cls: type) -> str:
+    """Return the docstring of a class, or of the next of its bases that has one, as `inspect.getdoc` does."""
+    for base in cls.__mro__[:-1]:
+        text = base.__doc__ or _documented(base)
+        if text is not None:
+            return inspect.cleandoc(text)
+    return ""
+
+
+def _documented(cls: type) -> str | None:
+    loader = getattr(sys.modules.get(cls.__module__), "__loader__", None)
+    return _docstrings(loader.path).get(cls.__qualname__) if isinstance(loader, LeanLoader) else None
+
+
+@lru_cache(maxsize=4)
+def _docstrings(path: str) -> dict[str, str]:
+    """Return the docstrings of a module's classes by qualified name; empty where its lean bytecode is gone."""
+    content = io.BytesIO(_content(path) or b"")
+    try:
+        marshal.load(content)  # noqa: S302  ours, as all bytecode
+        found = marshal.load(content)  # noqa: S302  the same
+    except _BROKEN:
+        return {}
+    return found if isinstance(found, dict) else {}
