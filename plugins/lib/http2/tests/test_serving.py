@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hyperkube_lib.http2.request_streams import WINDOW
 from hyperkube_lib.http2.serving import Http2Serving
 from hyperkube_lib.serving.edge import Edge
 from hyperkube_lib.serving.exchange import ExecUpgrade, HttpRequest, RelayUpgrade, Response, StreamResponse
@@ -80,6 +81,17 @@ def test_equal_fields_are_read_once(start: Start, connect: Connect, toy: Toy) ->
     assert [request.path for request in toy.seen] == ["/one", "/two"]
     assert toy.seen[0].headers is toy.seen[1].headers
     assert toy.seen[0].head is toy.seen[1].head
+
+
+def test_bounds_are_the_same_for_the_next_connection(start: Start, connect: Connect) -> None:
+    edge = start(http2=Http2Serving(max_streams=7))
+    limits = []
+    for _ in range(2):  # both have acknowledged the bounds when they are answered
+        peer = connect(edge)
+        peer.answer(peer.ask("/"))
+        limits.append((peer.h2.remote_settings.max_concurrent_streams, peer.h2.remote_settings.initial_window_size))
+
+    assert limits == [(7, WINDOW)] * 2
 
 
 def test_a_body_comes_whole(start: Start, connect: Connect, toy: Toy) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
+from functools import lru_cache
 from typing import Any, ClassVar
 
 from h2.config import H2Configuration
@@ -56,6 +57,22 @@ _CONFIGURATION = H2Configuration(
     validate_outbound_headers=False,
     normalize_outbound_headers=False,
 )
+
+
+@lru_cache(maxsize=8)
+def _settings(max_streams: int, max_head: int) -> Settings:
+    """Return our bounds, which connections share: a set of them takes five kilobytes, and no connection changes them.
+
+    What a client acknowledges are values that were announced behind the first ones, and there are none.
+    """
+    return Settings(
+        client=False,
+        initial_values={
+            SettingCodes.MAX_CONCURRENT_STREAMS: max_streams,
+            SettingCodes.INITIAL_WINDOW_SIZE: WINDOW,
+            SettingCodes.MAX_HEADER_LIST_SIZE: max_head,
+        },
+    )
 
 
 class _Connection(H2Connection):
@@ -126,23 +143,14 @@ class RequestStreams(asyncio.Protocol):
 
     def greet(self) -> None:
         """Tell the client our bounds."""
-        self.h2.local_settings = self._settings(self.max_streams)
-        self.h2.decoder.max_header_list_size = self.service.limits.max_head
+        max_head = self.service.limits.max_head
+        self.h2.local_settings = _settings(self.max_streams, max_head)
+        self.h2.decoder.max_header_list_size = max_head
         self.h2.initiate_connection()
         # Until it has read that, a client may open more: those are refused here, one by one. Only one that goes far
         # beyond it is sent away by the library.
-        self.h2.local_settings = self._settings(_OVERSHOOT * self.max_streams)
+        self.h2.local_settings = _settings(_OVERSHOOT * self.max_streams, max_head)
         self.h2.increment_flow_control_window(WINDOW * self.max_streams)
-
-    def _settings(self, max_streams: int) -> Settings:
-        return Settings(
-            client=False,
-            initial_values={
-                SettingCodes.MAX_CONCURRENT_STREAMS: max_streams,
-                SettingCodes.INITIAL_WINDOW_SIZE: WINDOW,
-                SettingCodes.MAX_HEADER_LIST_SIZE: self.service.limits.max_head,
-            },
-        )
 
     def read(self, data: bytes) -> bool:
         """Do what frames ask for; tell False when nothing is read any more."""
