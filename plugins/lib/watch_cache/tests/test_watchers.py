@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+import threading
+import tracemalloc
+
 import pytest
 from hyperkube_lib.watch_cache.cached_object import CachedObject
 from hyperkube_lib.watch_cache.object_table import by_field
-from hyperkube_lib.watch_cache.watchers import ADDED, DELETED, MODIFIED, CacheEvent, CacheWatch, Scope, WatcherTable
+from hyperkube_lib.watch_cache.watchers import (
+    ADDED,
+    DELETED,
+    MODIFIED,
+    CacheEvent,
+    CacheWatch,
+    Scope,
+    Transitions,
+    WatcherTable,
+)
 
 from hyperkube.machinery.clock import FakeClock
 
@@ -124,3 +136,36 @@ class TestDraining:
         assert (len(records), watch.is_drained, len(notified)) == (2, False, 1)
         assert [record.revision for record in watch.drain(arms=True)] == [7, 8]
         assert watch.is_drained
+
+
+def test_events_stay_in_their_order_while_more_are_added(table):
+    count, drained = 20_000, []
+    made = CacheWatch(Scope(), None, clock=FakeClock(), position=lambda: 0, forget=table.remove, capacity=count)
+
+    def offer():
+        for revision in range(1, count + 1):
+            made.offer(Transitions(CacheEvent(ADDED, revision, pod())))
+
+    writer = threading.Thread(target=offer)
+    writer.start()
+    while len(drained) < count:
+        drained += (record.revision for record in made.drain(3))
+    writer.join()
+
+    assert drained == list(range(1, count + 1))
+
+
+def test_a_watch_that_rests_has_no_room_for_events():
+    def resting():
+        return CacheWatch(Scope(), None, clock=clock, position=int, forget=print, notify=print)
+
+    clock = FakeClock()
+    resting()
+    tracemalloc.start()
+    try:
+        watches = [resting() for _ in range(100)]
+        size, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert size / len(watches) < 500
