@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import ssl
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,8 @@ from hyperkube_lib.serving.edge import Edge
 from hyperkube_lib.serving.limits import EdgeLimits
 from hyperkube_lib.serving.tls import TlsFiles
 from hyperkube_testing.peers.toy_server import QueueSource, Toy
+
+sys.path.insert(0, str(Path(__file__).parent))  # what its tests share
 
 if TYPE_CHECKING:
     import websocket

@@ -3,10 +3,11 @@
 import threading
 
 import pytest
-from hyperkube_host.apiserver.pipeline.turn_taking import LARGEST_BODY
+from hyperkube_host.apiserver.pipeline.turn_taking import LARGEST_BODY, TurnTaking
 from hyperkube_host.apiserver.server import ApiServer
 from hyperkube_lib.serving.exchange import HttpRequest
 from hyperkube_lib.serving.known_heads import Head
+from hyperkube_lib.serving.loop import EdgeLoop
 from hyperkube_lib.serving.priority import Priority
 from hyperkube_lib.transformed_store import TransformedStore, Transformers
 
@@ -93,6 +94,10 @@ def test_bindings_go_before_other_writes_and_events_after(server, method, path, 
         pytest.param(ask("POST", f"{BASE}/pods/p/exec"), id="connects"),
         pytest.param(ask("PUT", f"{BASE}/services/s/proxy"), id="proxied"),
         pytest.param(ask("POST", "/apis/authentication.k8s.io/v1/tokenreviews"), id="asks reviewers"),
+        pytest.param(ask("PUT", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/c"), id="compiles schemas"),
+        pytest.param(
+            ask("POST", "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"), id="compiles expressions"
+        ),
         pytest.param(ask("POST", f"{BASE}/nothing"), id="not served"),
         pytest.param(ask("POST", "/logs"), id="no resource"),
     ],
@@ -101,7 +106,24 @@ def test_what_may_wait_or_takes_long_has_a_thread_of_its_own(server, request_):
     assert not server.handler.takes_turns(request_)
 
 
-def test_a_write_on_a_turn_is_answered_like_any_other(server):
+def test_what_is_written_to_another_store_has_a_thread_of_its_own(server):
+    handler = server.handler
+    alike = TurnTaking(server.handler._pipeline.services, server.authentication, None, handler._clock, handler._paths, MemoryStore())  # fmt: skip
+    request = ask("POST", f"{BASE}/configmaps")
+
+    assert handler.takes_turns(request)
+    assert not alike.takes(request)
+
+
+@pytest.fixture
+def loop():
+    made = EdgeLoop()
+    made.start()
+    yield made
+    made.close()
+
+
+def test_a_write_on_a_turn_is_answered_like_any_other(server, loop):
     answers, done = [], threading.Event()
     requests = [
         ask("POST", f"{BASE}/configmaps", b'{"metadata":{"name":"a"},"data":{"x":"1"}}'),
@@ -115,8 +137,9 @@ def test_a_write_on_a_turn_is_answered_like_any_other(server):
         if len(answers) == len(requests):
             done.set()
 
+    server.handler.turns.join(loop)
     for request in requests:
-        server.handler.turns.submit(lambda request=request: answer(request))
+        loop.post(server.handler.turns.submit, lambda request=request: answer(request))
 
     assert done.wait(60)
     assert answers == [201, 409, 200, 200]

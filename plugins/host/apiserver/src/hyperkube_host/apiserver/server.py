@@ -23,6 +23,8 @@ from hyperkube_host.apiserver.options import Options
 from hyperkube_host.apiserver.pipeline.insecure import InsecureHandler
 from hyperkube_host.apiserver.storage.store_health import StoreAnswers, wait_for_store
 from hyperkube_lib.protobuf import Protobuf
+from hyperkube_lib.serving.loop_turns import LoopTurns
+from hyperkube_lib.serving.thread_turns import ThreadTurns
 from hyperkube_lib.serving.turns import Turns
 from hyperkube_lib.watch_cache.resource_cache import ANY_REVISION
 
@@ -31,6 +33,7 @@ from hyperkube.machinery.clock import Clock, SystemClock
 from hyperkube.machinery.users import UserInfo
 from hyperkube.plugin.loader import one_look
 from hyperkube.storage.store import QueuesWrites, Store, prefix_end
+from hyperkube.storage.subscriptions import Subscribable
 
 if TYPE_CHECKING:
     from hyperkube_host.apiserver.connect.ssh_keys import SshKeyInstaller
@@ -68,7 +71,8 @@ class ApiServer:
         store = self._model.store
         self._turns: Turns | None = None
         if isinstance(store, QueuesWrites):
-            self._turns = Turns(store, limit=MOST_WAITING, name="writes", logger=LOGGER)
+            kind = LoopTurns if isinstance(store, Subscribable) else ThreadTurns
+            self._turns = kind(store, limit=MOST_WAITING, name="writes", logger=LOGGER)
         self._access = build_access(foundation, self._turns)
         self.components = _component_health(foundation, self._model)
         self._ssh_keys = _ssh_keys(foundation)

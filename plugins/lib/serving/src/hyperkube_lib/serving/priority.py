@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections import deque
 from enum import Enum
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 Waiting = TypeVar("Waiting")
+
+
+USUAL_BEFORE_LOW = 3
+"""Usual calls between two of low priority, where both wait."""
 
 
 class Priority(Enum):
@@ -23,3 +27,36 @@ def next_of(waiting: deque[Waiting]) -> Waiting | None:
         return waiting.popleft() if waiting else None
     except IndexError:
         return None
+
+
+class WaitingCalls(Generic[Waiting]):
+    """Calls that wait, of one thread: a high one goes before each usual one, a low one after each third of those.
+
+    Those of one priority go in the order in which they came.
+    """
+
+    def __init__(self) -> None:
+        self._high: deque[Waiting] = deque()
+        self._usual: deque[Waiting] = deque()
+        self._low: deque[Waiting] = deque()
+        self._was_high = False
+        self._since_low = 0
+
+    def __len__(self) -> int:
+        return len(self._high) + len(self._usual) + len(self._low)
+
+    def put(self, call: Waiting, priority: Priority) -> None:
+        """Have a call wait."""
+        {Priority.HIGH: self._high, Priority.USUAL: self._usual, Priority.LOW: self._low}[priority].append(call)
+
+    def take(self) -> tuple[Waiting, Priority]:
+        """Take the next one; there must be one."""
+        if self._high and not (self._was_high and self._usual):
+            self._was_high = True
+            return self._high.popleft(), Priority.HIGH
+        if self._low and (self._since_low >= USUAL_BEFORE_LOW or not self._usual):
+            self._since_low = 0
+            return self._low.popleft(), Priority.LOW
+        self._was_high = False
+        self._since_low += 1
+        return self._usual.popleft(), Priority.USUAL

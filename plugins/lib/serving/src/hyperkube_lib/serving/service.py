@@ -140,7 +140,7 @@ class Service:
         if isinstance(handler, TakesTurns):
             self._turns, self._takes_turns, self._priority = handler.turns, handler.takes_turns, handler.priority
             if self._turns is not None:
-                self._turns.give_way_to(loop)
+                self._turns.join(loop)
         self._reads: AnswersWhenCurrent | None = None
         if isinstance(handler, PostponesReads):
             self._reads = handler.postponed_reads
@@ -292,7 +292,7 @@ class Service:
             self.logger.exception("%s %s failed", request.method, request.path)
             answer = refusal(InternalError.because(described(error)))
         if self._turns is not None and self._turns.is_here():
-            self.loop.leave(self._done, connection, incoming, answer)  # the turns wake the loop for several of them
+            self._turns.answer(self.loop, self._done, connection, incoming, answer)
         else:
             self.loop.post(self._done, connection, incoming, answer)
 

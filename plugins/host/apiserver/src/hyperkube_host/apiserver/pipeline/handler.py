@@ -102,7 +102,7 @@ class ApiHandler:
         self._paths = KnownPaths()
         self._turn_taking: TurnTaking | None = None
         if turns is not None:
-            self._turn_taking = TurnTaking(pipeline.services, authentication, audit, clock, self._paths)
+            self._turn_taking = TurnTaking(pipeline.services, authentication, audit, clock, self._paths, turns.store)
         self._hot_reads: HotReads | None = None
         self.postponed_reads: HotReads | None = None
         if tracer is None:  # else a read leaves a span

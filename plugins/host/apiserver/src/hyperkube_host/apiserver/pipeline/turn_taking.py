@@ -2,7 +2,8 @@
 
 Whatever may wait before admission plugins are asked (they say so themselves) has a thread of its own: who has not been
 authenticated lately, who acts as another, audit that is sent before the answer. So has what takes long: large bodies,
-deletions of many, what opens connections, signs tokens, asks reviewers or converts custom objects.
+deletions of many, what opens connections, signs tokens, asks reviewers or converts custom objects, and definitions and
+policies, whose schemas and expressions are compiled.
 
 Flow control gives seats to who has come to a turn. So what kubernetes' levels do for the scheduler (``workload-high``)
 is done before: a pod waits for its binding, and for nothing else that is written; events are for people.
@@ -20,6 +21,7 @@ from hyperkube_host.apiserver.rest.services import Services
 from hyperkube_host.apiserver.serializer.path_errors import PathNotFound
 from hyperkube_lib.serving.exchange import HttpRequest
 from hyperkube_lib.serving.priority import Priority
+from hyperkube_lib.transformed_store import TransformedStore
 
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import ApiError
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
 LARGEST_BODY = 64 * 1024
 _VERBS = frozenset({"create", "update", "patch", "delete"})
+_COMPILED = frozenset({"apiextensions.k8s.io", "admissionregistration.k8s.io"})
 _PLACES_MAX = 4096
 _BINDINGS, _EVENTS = ("/binding", "/bindings"), "/events"
 
@@ -55,7 +58,9 @@ class TurnTaking:
         audit: Auditor | None,
         clock: Clock,
         paths: KnownPaths,
+        store: QueuesWrites,
     ) -> None:
+        self._store = store
         self._services = services
         self._paths = paths
         self._monotonic = clock.monotonic
@@ -72,7 +77,7 @@ class TurnTaking:
         if request.sender is None:
             return False
         info = self._paths.read(request)
-        if not info.is_resource or info.verb not in _VERBS:
+        if not info.is_resource or info.verb not in _VERBS or info.group in _COMPILED:
             return False
         # What a path addresses may have changed with the registry; each kind of place is looked up once.
         generation = self._services.registry.generation
@@ -107,13 +112,16 @@ class TurnTaking:
         except (PathNotFound, ApiError):
             return False
         served, sub = target.served, target.sub
-        if (
-            served.storage is None
-            or not isinstance(served.storage.store, QueuesWrites)
-            or (served.custom and served.converts)
-        ):
+        if served.storage is None or not self._queues(served.storage.store) or (served.custom and served.converts):
             return False
         return sub is None or not (sub.connect or info.subresource == "token")
+
+    def _queues(self, store: object) -> bool:
+        """Tell whether what is written to a store waits for the turns' commit, and not here for another store's."""
+        if not isinstance(store, QueuesWrites):
+            return False
+        inner: object = store.store if isinstance(store, TransformedStore) else store
+        return inner is self._store
 
 
 def priority(request: HttpRequest) -> Priority:

@@ -7,58 +7,11 @@ import threading
 
 import pytest
 from hyperkube_lib.serving.priority import Priority
-from hyperkube_lib.serving.turns import Turns
+from hyperkube_lib.serving.thread_turns import ThreadTurns
+from turn_doubles import LONG, Gathered, Queueing
 
 from hyperkube.storage.memory import MemoryStore
 from hyperkube.storage.store import Put
-
-LONG = 60
-
-
-class Queueing:
-    """A store whose writes wait until they are committed; counts the commits and their sizes."""
-
-    def __init__(self):
-        self.sizes = []
-        self.threads = set()
-        self.gate = threading.Event()
-        self.gate.set()
-        self.begun = threading.Semaphore(0)
-        self._pause = None
-        self._queued = []
-
-    def queue_writes(self, pause):
-        self._pause = pause
-
-    def queue_no_more(self):
-        self._pause = None
-
-    def write(self):
-        self._queued.append(threading.get_ident())
-        self._pause()
-
-    def take_queued(self):
-        queued, self._queued = self._queued, []
-
-        def commit():
-            self.begun.release()
-            self.gate.wait(LONG)
-            self.sizes.append(len(queued))
-            self.threads.update(queued)
-
-        return commit
-
-
-class Gathered:
-    """Outcomes of a known number of calls."""
-
-    def __init__(self, wanted):
-        self.wanted, self.outcomes, self.complete = wanted, [], threading.Event()
-
-    def add(self, outcome):
-        self.outcomes.append(outcome)
-        if len(self.outcomes) == self.wanted:
-            self.complete.set()
 
 
 @pytest.fixture
@@ -68,7 +21,7 @@ def store():
 
 @pytest.fixture
 def turns(store):
-    made = Turns(store, limit=100, name="turns", logger=logging.getLogger("test"))
+    made = ThreadTurns(store, limit=100, name="turns", logger=logging.getLogger("test"))
     yield made
     store.gate.set()
     made.close()
@@ -115,7 +68,7 @@ def test_of_high_priority_one_goes_before_each_usual_one_and_of_low_one_after_ev
 
 @pytest.mark.parametrize("priority", [Priority.HIGH, Priority.LOW])
 def test_a_call_of_any_priority_wakes_the_thread_and_is_in_the_limit(store, priority):
-    turns = Turns(store, limit=1, name="turns", logger=logging.getLogger("test"))
+    turns = ThreadTurns(store, limit=1, name="turns", logger=logging.getLogger("test"))
     done = Gathered(1)
     assert turns.submit(lambda: done.add("alone"), priority=priority)
     assert done.complete.wait(LONG)
@@ -129,7 +82,7 @@ def test_a_call_of_any_priority_wakes_the_thread_and_is_in_the_limit(store, prio
 
 @pytest.mark.parametrize("priority", [Priority.HIGH, Priority.LOW])
 def test_calls_of_any_priority_are_made_before_the_end_in_their_order(store, priority):
-    turns = Turns(store, limit=100, name="turns", logger=logging.getLogger("test"))
+    turns = ThreadTurns(store, limit=100, name="turns", logger=logging.getLogger("test"))
     done, gate = Gathered(5), held(turns)
     for number in range(5):
         turns.submit(lambda number=number: (store.write(), done.add(number)), priority=priority)
@@ -288,10 +241,10 @@ class Loop:
 
 
 def test_the_loop_is_woken_once_for_all_that_ran(turns, monkeypatch):
-    monkeypatch.setattr("hyperkube_lib.serving.turns.SLICE_SECONDS", LONG)
+    monkeypatch.setattr("hyperkube_lib.serving.thread_turns.SLICE_SECONDS", LONG)
     loop, done = Loop(), Gathered(1)
-    turns.give_way_to(loop)
-    turns.give_way_to(loop)
+    turns.join(loop)
+    turns.join(loop)
     gate = held(turns)
     for name in "abc":
         turns.submit(lambda name=name: loop.told.append(name))
@@ -304,9 +257,9 @@ def test_the_loop_is_woken_once_for_all_that_ran(turns, monkeypatch):
 
 
 def test_turns_give_way_to_the_loop_when_they_have_run_for_a_while(turns, monkeypatch):
-    monkeypatch.setattr("hyperkube_lib.serving.turns.SLICE_SECONDS", 0.0)
+    monkeypatch.setattr("hyperkube_lib.serving.thread_turns.SLICE_SECONDS", 0.0)
     loop, done = Loop(), Gathered(2)
-    turns.give_way_to(loop)
+    turns.join(loop)
     for name in "ab":
         turns.submit(lambda name=name: (loop.told.append(name), done.add(name)))
 
@@ -317,9 +270,9 @@ def test_turns_give_way_to_the_loop_when_they_have_run_for_a_while(turns, monkey
 
 
 def test_the_loop_is_woken_before_a_commit_is_put_off_for_those_who_wait_for_answers(turns, store, monkeypatch):
-    monkeypatch.setattr("hyperkube_lib.serving.turns.SLICE_SECONDS", LONG)
+    monkeypatch.setattr("hyperkube_lib.serving.thread_turns.SLICE_SECONDS", LONG)
     loop, done = Loop(), Gathered(4)
-    turns.give_way_to(loop)
+    turns.join(loop)
     gate = held(turns)
     for number in range(3):
         turns.submit(lambda number=number: (store.write(), loop.told.append("answer"), done.add(number)))
@@ -334,7 +287,7 @@ def test_the_loop_is_woken_before_a_commit_is_put_off_for_those_who_wait_for_ans
 
 def test_a_call_that_hangs_does_not_keep_the_answers_of_those_before_it(turns):
     loop = Loop()
-    turns.give_way_to(loop)
+    turns.join(loop)
     gate = held(turns)
     loop.told.clear()
     turns.relieve(lambda _call: True)
@@ -344,7 +297,7 @@ def test_a_call_that_hangs_does_not_keep_the_answers_of_those_before_it(turns):
 
 
 def test_no_more_wait_than_the_limit_except_those_let_in_before(store):
-    turns = Turns(store, limit=1, name="turns", logger=logging.getLogger("test"))
+    turns = ThreadTurns(store, limit=1, name="turns", logger=logging.getLogger("test"))
     gate = held(turns)
 
     assert [turns.submit(int) for _ in range(3)] == [True, False, False]
@@ -355,7 +308,7 @@ def test_no_more_wait_than_the_limit_except_those_let_in_before(store):
 
 
 def test_the_end_waits_for_who_has_begun(store):
-    turns = Turns(store, limit=100, name="turns", logger=logging.getLogger("test"))
+    turns = ThreadTurns(store, limit=100, name="turns", logger=logging.getLogger("test"))
     done, gate = Gathered(4), held(turns)
     turns.submit(lambda: done.add(turns.elsewhere(lambda: "back")))
     for _ in range(3):
@@ -370,7 +323,7 @@ def test_the_end_waits_for_who_has_begun(store):
 
 def test_a_store_that_commits_at_once_lets_no_turn_wait(caplog):
     store, done = MemoryStore(), Gathered(5)
-    turns = Turns(store, limit=100, name="turns", logger=logging.getLogger("test"))
+    turns = ThreadTurns(store, limit=100, name="turns", logger=logging.getLogger("test"))
     for number in range(5):
         turns.submit(lambda number=number: done.add(store.txn([], [Put(f"/{number}", b"x")]).revision))
 
@@ -381,7 +334,7 @@ def test_a_store_that_commits_at_once_lets_no_turn_wait(caplog):
 
 
 def test_threads_and_stacks_go_when_no_call_comes_and_come_back_with_the_next(store):
-    turns = Turns(store, limit=100, name="linger", logger=logging.getLogger("test"), linger=0.01)
+    turns = ThreadTurns(store, limit=100, name="linger", logger=logging.getLogger("test"), linger=0.01)
     first, second = Gathered(5), Gathered(5)
     gate = held(turns)
     for number in range(5):
@@ -393,7 +346,7 @@ def test_threads_and_stacks_go_when_no_call_comes_and_come_back_with_the_next(st
 
     assert turns._thread is None
     assert turns._idle == []
-    assert store._pause is None
+    assert not store.is_joined
     for number in range(5):
         turns.submit(lambda number=number: (store.write(), second.add(number)))
     assert second.complete.wait(LONG)
@@ -401,7 +354,7 @@ def test_threads_and_stacks_go_when_no_call_comes_and_come_back_with_the_next(st
 
 
 def test_a_thread_does_not_go_while_a_call_is_elsewhere(store):
-    turns = Turns(store, limit=100, name="linger", logger=logging.getLogger("test"), linger=0.001)
+    turns = ThreadTurns(store, limit=100, name="linger", logger=logging.getLogger("test"), linger=0.001)
     back, done = threading.Event(), Gathered(1)
     turns.submit(lambda: done.add(turns.elsewhere(lambda: back.wait(LONG))))
     threading.Event().wait(0.05)
@@ -414,7 +367,7 @@ def test_a_thread_does_not_go_while_a_call_is_elsewhere(store):
 
 @pytest.mark.parametrize("priority", Priority)
 def test_no_call_is_lost_where_threads_go_all_the_time(store, priority):
-    turns = Turns(store, limit=10_000, name="linger", logger=logging.getLogger("test"), linger=0.0)
+    turns = ThreadTurns(store, limit=10_000, name="linger", logger=logging.getLogger("test"), linger=0.0)
     done = Gathered(2000)
     for number in range(2000):
         assert turns.submit(lambda number=number: (store.write(), done.add(number)), priority=priority)
