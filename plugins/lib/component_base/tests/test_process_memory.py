@@ -116,8 +116,8 @@ def test_library_pages_are_looked_at_after_the_start_let_go_a_period_later_and_s
     assert let_go == [1, 2, LIBRARY_PERIODS + 1, 2 * LIBRARY_PERIODS + 1]
 
 
-def test_library_pages_are_let_go_when_a_server_has_come_to_rest():
-    stopped, let_go, spent = StopAfter(5), [], Spent()
+def test_library_pages_are_let_go_when_a_server_has_come_to_rest_and_a_period_later():
+    stopped, let_go, spent = StopAfter(6), [], Spent()
     rest = Rest(spent)
     spent.seconds = 5.0
 
@@ -125,7 +125,7 @@ def test_library_pages_are_let_go_when_a_server_has_come_to_rest():
         stopped, lambda: None, rest=rest, forgets=lambda: None, let_go=lambda: let_go.append(len(stopped.waited))
     )
 
-    assert let_go == [1, 2, 1 + FIRST_QUIET]
+    assert let_go == [1, 2, 1 + FIRST_QUIET, 2 + FIRST_QUIET]
 
 
 def test_whatever_the_c_library_is_nothing_breaks():

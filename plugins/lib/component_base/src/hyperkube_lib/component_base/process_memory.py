@@ -138,7 +138,7 @@ def wait_until_stopped(
     `each_period` after each wait.
     """
     let_go = let_go or LibraryPages().let_go
-    pause, rest, rounds = FIRST_SECONDS, rest or Rest(), 0
+    pause, rest, rounds, rested = FIRST_SECONDS, rest or Rest(), 0, False
     while not stopped.wait(pause):
         if not rounds:
             forget_folders()
@@ -148,6 +148,6 @@ def wait_until_stopped(
         if each_period is not None:
             each_period()
         give()
-        if rests or rounds < 2 or not rounds % LIBRARY_PERIODS:
+        if rests or rested or rounds < 2 or not rounds % LIBRARY_PERIODS:
             let_go()
-        pause, rounds = PERIOD_SECONDS, rounds + 1
+        pause, rounds, rested = PERIOD_SECONDS, rounds + 1, rests
