@@ -9,6 +9,7 @@ from hyperkube.machinery.patch.merge import apply_merge_patch
 from hyperkube.machinery.schema import DecodeError, compile_schema
 
 pytest.importorskip("hyperkube_api.core.v1", reason="patches a pod")
+pytest.importorskip("hyperkube_api.apps.v1", reason="patches a deployment")
 
 MANAGED = {
     "manager": "m",
@@ -101,7 +102,7 @@ def test_what_is_kept_of_a_member_is_the_objects_own():
 
 
 @pytest.mark.parametrize("named", [{}, {"metadata": {"uid": "u"}}, {"metadata": {"labels": {"x": "y"}}}])
-def test_metadata_is_the_objects_own(named):
+def test_metadata_is_the_objects_own_but_for_managed_fields(named):
     schema = compile_schema("hyperkube_api.core.v1:Pod")
     old = schema.canonical(deepcopy(POD))
     patch = {"status": {"phase": "Failed"}, **named}
@@ -110,7 +111,19 @@ def test_metadata_is_the_objects_own(named):
     obj, _ = untouched.decoded(schema, document, untouched.untouched(patch, document, old, schema), report=True)
 
     assert obj["metadata"] is not old["metadata"]
-    assert all(obj["metadata"][name] is not old["metadata"][name] for name in ("annotations", "managedFields"))
+    assert obj["metadata"]["annotations"] is not old["metadata"]["annotations"]
+    assert obj["metadata"]["managedFields"] is old["metadata"]["managedFields"]
+
+
+@pytest.mark.parametrize("replicas", [True, 1.0, 2])
+def test_a_member_that_is_only_alike_is_decoded(replicas):
+    schema = compile_schema("hyperkube_api.apps.v1:Deployment")
+    old = schema.canonical({"kind": "Deployment", "apiVersion": "apps/v1", "spec": {"replicas": 1, "paused": True}})
+    patch = {"spec": {"replicas": replicas}}
+
+    kept = untouched.untouched(patch, apply_merge_patch(old, patch), old, schema)
+
+    assert "spec" not in kept.whole
 
 
 def test_a_member_that_is_named_as_it_is_is_not_decoded():

@@ -17,7 +17,8 @@ class Untouched:
     """Members of an object as it was stored.
 
     Attributes:
-        whole: those that a patch does not name, or names as they are; metadata is a copy.
+        whole: those that a patch does not name, or names as they are; metadata is a copy but for its ``managedFields``,
+            which a write replaces and never changes.
         within: of the others that have members, those that it does not name.
     """
 
@@ -40,16 +41,14 @@ def untouched(content: Any, document: Any, old: Object, codec: Codec) -> Untouch
         return NOTHING
     whole = {name: value for name, value in old.items() if name in document and name not in content}
     if "metadata" in whole:  # which every write changes
-        whole["metadata"] = copy_object(whole["metadata"])
+        whole["metadata"] = _copied("metadata", whole["metadata"])
     within: dict[str, Object] = {}
     for name, named in content.items():
         before, after = old.get(name), document.get(name)
         if named.__class__ is not dict or before.__class__ is not dict or after.__class__ is not dict:
             continue
-        if after == before and orjson.dumps(after) == (
-            text := orjson.dumps(before)
-        ):  # for 1 is true, but not of its type
-            whole[name] = orjson.loads(text)  # what it names is so already, such as the uid in a kubelet's patch
+        if _is_same(after, before):  # what it names is so already, such as the uid in a kubelet's patch
+            whole[name] = _copied(name, before)
             continue
         info = codec.type.field(name)
         touched = _touched(named)
@@ -58,6 +57,25 @@ def untouched(content: Any, document: Any, old: Object, codec: Codec) -> Untouch
         own = {member: value for member, value in before.items() if member in after and member not in touched}
         within[name] = own
     return Untouched(whole, within)
+
+
+def _is_same(after: Object, before: Object) -> bool:
+    """Tell whether an object is equal to another, also by the types of all values."""
+    if after.keys() != before.keys():
+        return False
+    for name, value in before.items():
+        now = after[name]
+        if now is not value and (now.__class__ is not str or now != value):
+            return after == before and orjson.dumps(after) == orjson.dumps(before)  # for 1 is true, but not of its type
+    return True
+
+
+def _copied(name: str, members: Object) -> Object:
+    """Return a copy of some members of an object's member `name`."""
+    managed = members.get("managedFields") if name == "metadata" else None
+    if not managed:
+        return copy_object(members)
+    return {**copy_object({**members, "managedFields": None}), "managedFields": managed}
 
 
 def _touched(named: Object) -> set[str] | None:
@@ -96,7 +114,7 @@ def decoded(codec: Codec, document: Any, kept: Untouched, *, report: bool) -> tu
             return codec.decode(copy_object(document), report=report)
     for name, own in within.items():
         if own:
-            obj[name] = {**obj.get(name, {}), **copy_object(own)}
+            obj[name] = {**obj.get(name, {}), **_copied(name, own)}
     obj |= whole
     return {name: obj[name] for name in document if name in obj}, unknown
 
