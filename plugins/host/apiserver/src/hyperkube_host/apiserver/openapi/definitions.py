@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 from hyperkube_host.apiserver.openapi.described import with_values
-from hyperkube_lib.component_base.lean_bytecode import documentation
 
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.schema.base import KubeSchema
@@ -100,6 +99,8 @@ class Definitions:
         return dict(sorted(self.schemas.items()))
 
     def _definition(self, schema: type[KubeSchema]) -> Object:
+        from hyperkube_lib.component_base.lean_bytecode import documentation  # a start has no use for it
+
         out: Object = {"description": documentation(schema)}
         if schema.shape:
             return out
