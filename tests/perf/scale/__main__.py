@@ -44,6 +44,7 @@ class Load:
     rest: float
     churn: float
     rate: float
+    pace: float
     container: float
     watches: Watches
     http1: bool
@@ -61,6 +62,8 @@ class Bench:
     phases: list[report.Phase] = field(default_factory=list)
     facts: dict[str, Any] = field(default_factory=dict)
     nodes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+    share: float = 1.0
+    """Of the rates that are asked for: less where the machine is slower than they are meant for."""
 
     async def run(self) -> None:
         """Run all phases."""
@@ -96,20 +99,27 @@ class Bench:
 
     async def _phase(self, looking: asyncio.Task[None], name: str, work: Any) -> None:
         measured = await asyncio.to_thread(pace)
-        print(f"{name} (pace {measured:.3f} CPU s) …", flush=True)
+        self.share = min(1.0, self.load.pace / measured) if self.load.pace else 1.0
+        print(f"{name} (pace {measured:.3f} CPU s, {self.share:.2f} of the rates) …", flush=True)
         begin = time.monotonic()
         gc.collect()
         working = asyncio.ensure_future(work)
         # A server that ends is noticed by those who look at it: without it the work would never be done.
-        await asyncio.wait({working, looking}, return_when=asyncio.FIRST_COMPLETED)
-        if looking.done():
+        try:
+            await asyncio.wait({working, looking}, return_when=asyncio.FIRST_COMPLETED)
+            if looking.done():
+                looking.result()
+            await working
+        finally:  # of a run that is broken off, what was measured is told as well
             working.cancel()
-            looking.result()
-        await working
-        phase = report.Phase(name, begin, time.monotonic(), measured)
+            self._ended(report.Phase(name, begin, time.monotonic(), measured))
+
+    def _ended(self, phase: report.Phase) -> None:
+        name = phase.name
         self.phases.append(phase)
         stored = self.cluster.stored_bytes() / report.MEBIBYTE
-        self.facts[f"phase {name}"] = f"{phase.seconds:.0f} s, the store's files {stored:.1f} MiB"
+        of = f", {self.share:.2f} of the rates" if self.share < 1.0 else ""
+        self.facts[f"phase {name}"] = f"{phase.seconds:.0f} s{of}, the store's files {stored:.1f} MiB"
         used = ", ".join(
             f"{row.server} {row.cores:.2f} cores {row.mebibytes:.0f} MiB"
             for row in report.rows_of(report.Run("", [], self.samples, self.cluster.history, {}), phase)
@@ -147,7 +157,7 @@ class Bench:
     async def _density(self, api: Api, watcher: observers.PodWatcher) -> None:
         groups = shapes.density(self.load.nodes, self.load.pods)
         wanted = sum(group.size for group in groups)
-        await shapes.create_groups(api, groups, self.load.fill)
+        await shapes.create_groups(api, groups, self.load.fill * self.share)
 
         async def filled() -> bool:
             return len(watcher.running) >= wanted
@@ -155,7 +165,7 @@ class Bench:
         await self._until(filled, "pods ran", lambda: f"{len(watcher.running)} of {wanted}")
 
     async def _churn(self, api: Api, watcher: observers.PodWatcher, names: list[str]) -> None:
-        churn = shapes.Churn(api, names, self.load.rate, POD_LIFETIME_SECONDS, watcher.sent)
+        churn = shapes.Churn(api, names, self.load.rate * self.share, POD_LIFETIME_SECONDS, watcher.sent)
         await churn.run(self.load.churn)
         self.facts["pods that could not be created or deleted"] = churn.errors
 
@@ -189,6 +199,10 @@ def asked(words: Sequence[str] | None = None) -> tuple[Load, servers.Wanted]:
     parser.add_argument("--rest", type=float, default=30.0, help="seconds of rest when all pods run")
     parser.add_argument("--churn", type=float, default=60.0, help="seconds of creates and deletes; 0 leaves them out")
     parser.add_argument("--rate", type=float, default=10.0, help="creates, and deletes, a second")
+    parser.add_argument(
+        "--pace", type=float, default=0.0,
+        help="seconds of the calibration on the machine that the rates are meant for: a slower one is asked for less, in proportion",
+    )  # fmt: skip
     parser.add_argument("--container", type=float, default=0.2, help="seconds that a container takes to start and stop")
     parser.add_argument("--informers", type=int, default=1, help="further clients that watch every kind")
     watches = parser.add_mutually_exclusive_group()
