@@ -162,11 +162,12 @@ class Rest:
 
 
 def at_rest(pid: int, client: Client) -> Rest:
-    """Return what a cluster has now."""
+    """Return what a cluster has now; memory first, as the question for its threads loads what answers it."""
+    memory = resident(pid)
     stacks = client.request("GET", "/debug/pprof/goroutine").body.decode()
     tasks = sum(line.startswith("task ") for line in stacks.splitlines())
     names = sorted(line.split()[1] for line in stacks.splitlines() if line.startswith("thread "))
-    return Rest(resident(pid), count(pid, "task"), count(pid, "fd"), tasks, tuple(names))
+    return Rest(memory, count(pid, "task"), count(pid, "fd"), tasks, tuple(names))
 
 
 def stored(folder: Path) -> tuple[int, int]:
