@@ -96,6 +96,51 @@ def test_to_give_way_to_a_loop_that_does_not_run_takes_no_time():
     EdgeLoop().give_way(float("inf"))
 
 
+def test_what_comes_behind_is_called_once_all_of_the_turn_is_done(loop):
+    seen, done, gate = [], threading.Event(), threading.Event()
+
+    class Flushed:
+        def flush(self):
+            seen.append("flushed")
+            loop.behind(done.set)
+
+    def first():
+        gate.wait(30)
+        loop.behind(lambda: seen.append("behind"))
+
+    loop.post(first)
+    loop.post(seen.append, "posted")
+    loop.ring(Flushed())
+    gate.set()
+
+    assert done.wait(30)
+    assert seen == ["posted", "flushed", "behind"]
+
+
+def test_what_comes_behind_outside_of_a_turn_is_called_in_the_next(loop):
+    done = threading.Event()
+    loop.run(_behind(loop, done.set))
+
+    assert done.wait(30)
+
+
+def test_a_call_behind_that_fails_does_not_stop_the_others(loop, caplog):
+    done = threading.Event()
+
+    def both():
+        loop.behind(lambda: 1 / 0)
+        loop.behind(done.set)
+
+    loop.post(both)
+
+    assert done.wait(30)
+    assert "a call behind the others failed" in caplog.text
+
+
+async def _behind(loop, call):
+    loop.behind(call)
+
+
 class Stream:
     """Counts its flushes; each takes a while."""
 

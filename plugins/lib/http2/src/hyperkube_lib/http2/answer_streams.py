@@ -133,10 +133,10 @@ class AnswerStreams(RequestStreams):
         self.service.watched.add(stream)
 
     def _pump_soon(self) -> None:
-        """Send in the loop's next turn: what several streams have by then goes out together."""
+        """Send behind what the loop is about: what several streams have by then goes out together."""
         if not self._pumping and not self._reading and self._transport is not None:
             self._pumping = True
-            self.service.loop.asyncio.call_soon(self._pump)
+            self.service.loop.behind(self._pump)
 
     def _pump(self) -> None:
         """Send a piece of each stream that has something, by turns, while the client keeps up."""

@@ -54,6 +54,8 @@ class EdgeLoop:
         self._woken = False
         self._rung: deque[Flushable] = deque()
         self._round_due = False
+        self._in_turn = False
+        self._behind: list[Callable[[], object]] = []
         self._tickers: list[Callable[[], None]] = []
         self._date = b""
         self._date_until = -1.0
@@ -132,6 +134,17 @@ class EdgeLoop:
         if not self._round_due:
             self._wake()
 
+    def behind(self, call: Callable[[], object]) -> None:
+        """Make a call behind the posted calls and the flushes that are being made, else in the loop's next turn.
+
+        Only on the loop. What several of them give a connection is written together so, without another look at all
+        sockets in between.
+        """
+        if self._in_turn:
+            self._behind.append(call)
+        else:
+            self.asyncio.call_soon(call)
+
     def every_second(self, call: Callable[[], None]) -> Callable[[], None]:
         """Make a call once a second, on the loop; returns the function that ends it. Only on the loop."""
         self._tickers.append(call)
@@ -160,6 +173,7 @@ class EdgeLoop:
 
     def _deliver(self) -> None:
         self._woken = False
+        self._in_turn = True
         mail = self._mail
         for _ in range(len(mail)):  # not until it is empty: calls that post calls must not keep out the sockets
             call, args = mail.popleft()
@@ -169,9 +183,12 @@ class EdgeLoop:
                 self._logger.exception("a posted call failed")
         if self._rung and not self._round_due:
             self._round()
+        else:
+            self._end_turn()
 
     def _round(self) -> None:
         self._round_due = False
+        self._in_turn = True
         rung, loop = self._rung, self.asyncio
         begun = self._clock.monotonic()
         for _ in range(len(rung)):
@@ -180,12 +197,24 @@ class EdgeLoop:
                 stream.flush()
             except Exception:
                 self._logger.exception("a stream could not be flushed")
+        self._end_turn()
         # The next round is put off by as long as this one took: events that come meanwhile are sent together, and at
         # least half of the loop's time is left for everything else.
         spent = self._clock.monotonic() - begun
         if spent > SHORTEST_REST or rung:
             self._round_due = True
             loop.call_later(min(spent, LONGEST_REST), self._round)
+
+    def _end_turn(self) -> None:
+        self._in_turn = False
+        if not self._behind:
+            return
+        behind, self._behind = self._behind, []
+        for call in behind:
+            try:
+                call()
+            except Exception:
+                self._logger.exception("a call behind the others failed")
 
     def _tick(self) -> None:
         for call in list(self._tickers):
