@@ -5,7 +5,7 @@ import ssl
 
 import pytest
 from hyperkube_lib.serving.exchange import Response, StreamResponse
-from hyperkube_lib.serving.pieces import PIECE, Pieces
+from hyperkube_lib.serving.pieces import BUSY_FROM, BUSY_PIECE, PIECE, STREAM_PIECE, Pieces
 
 LARGE = bytes(range(256)) * (16 * 1024)
 """4 MiB: more than a socket takes that is not read."""
@@ -67,6 +67,25 @@ def test_a_connection_that_is_to_be_closed_sends_first_what_waits(toy, pki, star
 
     assert client.answer()[2] == LARGE
     assert client.rest() == b""
+
+
+def test_pieces_of_a_stream_grow_when_it_has_much_to_say(toy, pki, start, connect, source, monkeypatch):
+    sizes = []
+    put = Pieces.put
+    monkeypatch.setattr(Pieces, "put", lambda self, data, size: (sizes.append(size), put(self, data, size))[1])
+    toy.routes["/watch"] = lambda _: StreamResponse(source=source)
+    client = connect(start(tls=pki.server_tls()), trusting(pki))
+    client.get("/watch")
+    client.head()
+
+    for _ in range(BUSY_FROM // len(LARGE) + 1):
+        source.put(LARGE)
+        assert client.chunk() == LARGE
+        source.put(LARGE[: 2 * BUSY_PIECE])
+        assert client.chunk() == LARGE[: 2 * BUSY_PIECE]
+
+    assert sizes[0] == STREAM_PIECE
+    assert sizes[-1] == BUSY_PIECE
 
 
 def test_a_stream_goes_on_and_ends_behind_what_waits(toy, pki, start, connect, source):

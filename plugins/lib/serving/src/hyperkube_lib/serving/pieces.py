@@ -17,6 +17,10 @@ PIECE = 256 * 1024
 STREAM_PIECE = 4 * 1024
 """Bytes of a body that grows: the connections of watches are many, live long, and seldom have more to say."""
 
+BUSY_PIECE, BUSY_FROM = 16 * 1024, 4 << 20
+"""Bytes of one that has grown by so many: the few watches of all pods have more to say, and every piece is a record and
+a call of the system."""
+
 WAITING = 4 * PIECE
 """Encrypted bytes from which a client counts as behind; what is not encrypted yet waits in pieces."""
 

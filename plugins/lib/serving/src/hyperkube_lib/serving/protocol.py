@@ -15,7 +15,7 @@ from hyperkube_lib.serving.body_writer import Body, BodyWriter
 from hyperkube_lib.serving.closing import ClosingReader
 from hyperkube_lib.serving.exchange import Answer, Response, StreamResponse
 from hyperkube_lib.serving.framing import Framing, framing_of
-from hyperkube_lib.serving.pieces import PIECE, STREAM_PIECE, WAITING
+from hyperkube_lib.serving.pieces import BUSY_FROM, BUSY_PIECE, PIECE, STREAM_PIECE, WAITING
 from hyperkube_lib.serving.read_buffers import release
 from hyperkube_lib.serving.reader import BODYLESS
 from hyperkube_lib.serving.request_budget import RequestBudget
@@ -40,6 +40,7 @@ class Connection(ClosingReader):
         super().__init__(service, names)
         self._body_source: Body | None = None
         self._framing = Framing.CHUNKED
+        self._streamed = 0
         self._early = bytearray()
         self._stall = (0, 0.0)
 
@@ -95,7 +96,9 @@ class Connection(ClosingReader):
 
     @property
     def _piece_bytes(self) -> int:
-        return PIECE if self._body_source is None else STREAM_PIECE
+        if self._body_source is None:
+            return PIECE
+        return STREAM_PIECE if self._streamed < BUSY_FROM else BUSY_PIECE
 
     def pause_writing(self) -> None:
         """The client reads more slowly than we write."""
@@ -242,6 +245,7 @@ class Connection(ClosingReader):
             length: of the whole body if it is known; otherwise it is sent in chunks, or to HTTP/1.0 until the close.
         """
         body_is_read = incoming.body_stream is None or incoming.body_stream.finished
+        self._streamed = 0
         self._framing, field = framing_of(length, http_1_0=incoming.http_1_0)
         if self.service.draining or incoming.upgrade or not body_is_read or self._framing is Framing.UNTIL_CLOSE:
             incoming.keep_alive = False
@@ -257,7 +261,9 @@ class Connection(ClosingReader):
     def send_chunks(self, chunks: Sequence[bytes]) -> None:
         """Send a piece of the body that grows."""
         if self._transport is not None:
-            self._write(chunk(chunks) if self._framing is Framing.CHUNKED else b"".join(chunks))
+            data = chunk(chunks) if self._framing is Framing.CHUNKED else b"".join(chunks)
+            self._write(data)
+            self._streamed += len(data)
 
     def end_body(self, *, broken: bool) -> None:
         """End the body that grew: properly, or so that the client sees it broke off."""
