@@ -54,6 +54,22 @@ def test_what_is_due_soon_is_made_in_time(clock):
     assert made == [PRECISE_SECONDS - 0.75]
 
 
+def test_a_turn_comes_once_a_minute_and_what_is_asked_within_it_waits_for_the_next(clock):
+    timers, made = CoarseTimers(clock), []
+    clock.advance(0.25)
+
+    def again():
+        made.append(clock.monotonic())
+        timers.call_at(timers.next_turn(3, 60), again)
+
+    timers.call_at(timers.next_turn(3, 60), again)
+    for _ in range(3):
+        clock.advance(60)
+
+    assert made == [3.0, 63.0, 123.0]
+    assert clock.asked == 4
+
+
 def test_a_cancelled_call_is_not_made(clock):
     timers, made = CoarseTimers(clock), []
     kept = timers.call_later(60, lambda: made.append("kept"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
+from hyperkube_host.apiserver.serializer.coarse_timers import CoarseTimers
 from hyperkube_host.apiserver.serializer.watch_stream import (
     BOOKMARK_SECONDS,
     LAST_BOOKMARK_SECONDS,
@@ -19,8 +20,8 @@ from hyperkube.machinery.clock import FakeClock
 
 
 class Rig:
-    def __init__(self, *, accepts=None, seconds=300.0):
-        self.clock, self.rings = FakeClock(), []
+    def __init__(self, *, accepts=None, seconds=300.0, turn=None, clock=None):
+        self.clock, self.rings = clock or FakeClock(), []
         self.signal = SimpleNamespace(connect=lambda notify: None)
         self.watch = CacheWatch(
             Scope(), None, clock=self.clock, position=lambda: 9, forget=lambda _watch: None, notify=self.rings.append
@@ -33,7 +34,7 @@ class Rig:
             watch=self.watch, served=served, signal=self.signal, bookmarks=True, seconds=seconds, error=None,
             selected=lambda events: [event for event in events if accepts(event.object)],
         )  # fmt: skip
-        self.stream = WatchStream(opened, JsonFrames(served), self.clock)
+        self.stream = WatchStream(opened, JsonFrames(served), CoarseTimers(self.clock), turn)
         self.stream.subscribe(lambda: None)
 
     def offer(self, name, revision=5):
@@ -78,6 +79,34 @@ def test_the_last_bookmark_comes_two_seconds_before_the_end():
     rig.clock.advance(LAST_BOOKMARK_SECONDS)
 
     assert [b"BOOKMARK" in b"".join(chunks) for chunks in (first, between, last)] == [True, False, True]
+    assert rig.stream.drain() is None
+
+
+def test_watches_of_one_turn_get_their_bookmarks_in_one_second_of_each_minute():
+    clock = FakeClock()
+    first = Rig(turn=7, clock=clock)
+    clock.advance(20.5)
+    first.stream.drain()
+    second = Rig(turn=7, clock=clock)
+
+    told = []
+    for _ in range(140):
+        clock.advance(1)
+        told += [(clock.monotonic(), rig) for rig in (first, second) if b"BOOKMARK" in b"".join(rig.stream.drain())]
+
+    assert told == [(7.5 + 60 * minute, rig) for minute in (1, 2) for rig in (first, second)]
+
+
+def test_a_bookmark_is_all_that_there_is_unless_the_watch_is_over():
+    rig = Rig(turn=0)
+    rig.clock.advance(BOOKMARK_SECONDS)
+    first = rig.stream.drain()
+    rig.clock.advance(BOOKMARK_SECONDS)
+    rig.watch.end()
+    second = rig.stream.drain()
+
+    assert isinstance(first, AllChunks)
+    assert not isinstance(second, AllChunks)
     assert rig.stream.drain() is None
 
 

@@ -251,6 +251,7 @@ class ApiHandler:
             user=user,
             audit_id=audit_id,
             budget=request.budget,
+            peer=request.peer,
         )
 
     def _is_streamed(self, info: RequestInfo) -> bool:

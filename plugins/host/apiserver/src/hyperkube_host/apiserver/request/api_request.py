@@ -40,6 +40,7 @@ class ApiRequest:
         annotations: for the audit log.
         status: the status of its body as it was decoded, for a write to ``/status``.
         budget: of its time; None for requests of this process.
+        peer: the client's address and port; empty for requests of this process.
         audit_event: its record in the audit log, None when nothing of it is recorded.
     """
 
@@ -57,6 +58,7 @@ class ApiRequest:
     annotations: dict[str, str] = field(default_factory=dict)
     audit_event: AuditEvent | None = None
     budget: RequestBudget | None = None
+    peer: tuple[str, int] = ("", 0)
     status: KnownStatus | None = None
 
     def stoppable(self) -> AbstractContextManager[None]:

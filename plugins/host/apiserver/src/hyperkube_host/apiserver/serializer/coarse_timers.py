@@ -47,8 +47,18 @@ class CoarseTimers:
         """Make `call` after `seconds`; it must be short and must not raise."""
         if seconds < PRECISE_SECONDS:
             return self._clock.call_later(seconds, call)
-        now = self._clock.monotonic()
-        second = math.ceil(now + seconds)
+        return self.call_at(math.ceil(self._clock.monotonic() + seconds), call)
+
+    def next_turn(self, turn: int, every: int) -> int:
+        """Return the next whole second of the clock that is `turn` seconds behind a multiple of `every`.
+
+        It is half a second away at least: who asks within a turn gets the next one.
+        """
+        first = math.floor(self._clock.monotonic() + 0.5) + 1
+        return first + (turn - first) % every
+
+    def call_at(self, second: int, call: Callable[[], None]) -> Timer:
+        """Make `call` in a whole second of the clock, which is still to come; as above."""
         with self._lock:
             due = self._seconds.get(second)
             is_new = due is None
@@ -57,7 +67,7 @@ class CoarseTimers:
             entry = _Entry(call, due)
             due[entry] = None
         if is_new:
-            self._clock.call_later(second - now, partial(self._fire, second))
+            self._clock.call_later(second - self._clock.monotonic(), partial(self._fire, second))
         return entry
 
     def _fire(self, second: int) -> None:

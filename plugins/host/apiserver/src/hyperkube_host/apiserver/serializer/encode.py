@@ -269,7 +269,7 @@ class Encoder:
             watching.served, wanted, include, self.clock, self.protobuf, self.columns, self.objects
         )
         headers = [("Content-Type", content_type), NO_CACHE]
-        stream: ChunkSource = WatchStream(watching, frames, self.timers)
+        stream: ChunkSource = WatchStream(watching, frames, self.timers, turn=hash(request.peer) % 60)
         return StreamResponse(headers=headers, source=WaitingStream(stream) if watching.served.waits else stream)
 
     def error(self, request: ApiRequest | None, error: ApiError, accept: str) -> Response:

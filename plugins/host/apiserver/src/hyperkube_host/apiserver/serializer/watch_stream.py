@@ -220,9 +220,20 @@ a watch is open for hours after the burst that it begins with."""
 
 
 class WatchStream:
-    """The `ChunkSource` of one watch: drains its buffer, adds bookmarks, ends it at its deadline."""
+    """The `ChunkSource` of one watch: drains its buffer, adds bookmarks, ends it at its deadline.
 
-    def __init__(self, watching: OpenedWatch, frames: FrameWriter, timers: CoarseTimers) -> None:
+    Args:
+        watching: the watch.
+        frames: how its events are written.
+        timers: for its bookmarks and its end.
+        turn: the second of each minute in which its bookmarks are due; watches of one connection have the same, so that
+            theirs are written together. None counts the minutes from its beginning.
+    """
+
+    def __init__(
+        self, watching: OpenedWatch, frames: FrameWriter, timers: CoarseTimers, turn: int | None = None
+    ) -> None:
+        self._turn = turn
         self._watching = watching
         self._frames = frames
         self._put_off = timers
@@ -256,7 +267,11 @@ class WatchStream:
         if self._due and not self._over:
             self._due = False
             mark = watch.bookmark()
-            return [frames.event(mark)] if mark is not None else []
+            if mark is None:
+                return []
+            # The drain above has found nothing and armed the watch: what is due since then notifies.
+            marks = [frames.event(mark)]
+            return marks if self._over or watch.ended else AllChunks(marks)
         if watch.ended:
             return self._last()
         return None if self._over else []
@@ -298,8 +313,14 @@ class WatchStream:
         self._ring()
 
     def _next_bookmark(self) -> None:
-        seconds = min(BOOKMARK_SECONDS, self._last_bookmark - self._put_off.monotonic())
-        self._timers[1:] = [self._put_off.call_later(seconds, self._bookmark)] if seconds > 0 else []
+        timers, turn = self._put_off, self._turn
+        left = self._last_bookmark - timers.monotonic()
+        if turn is not None and (second := timers.next_turn(turn, int(BOOKMARK_SECONDS))) < self._last_bookmark:
+            self._timers[1:] = [timers.call_at(second, self._bookmark)]
+        elif left > 0:
+            self._timers[1:] = [timers.call_later(min(BOOKMARK_SECONDS, left), self._bookmark)]
+        else:
+            self._timers[1:] = []
 
     def _bookmark(self) -> None:
         if self._notify is None:  # closed meanwhile, on another thread
