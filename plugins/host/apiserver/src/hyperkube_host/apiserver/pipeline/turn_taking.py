@@ -120,8 +120,8 @@ class TurnTaking:
         """Tell whether what is written to a store waits for the turns' commit, and not here for another store's."""
         if not isinstance(store, QueuesWrites):
             return False
-        inner: object = store.store if isinstance(store, TransformedStore) else store
-        return inner is self._store
+        inner = store.store if isinstance(store, TransformedStore) else store
+        return any(each is self._store for each in (store, inner))
 
 
 def priority(request: HttpRequest) -> Priority:
