@@ -25,7 +25,7 @@ def test_one_that_another_thread_has_taken_is_not_there():
     assert next_of(TakenMeanwhile([int])) is None
 
 
-def test_of_high_priority_one_goes_before_each_usual_one_and_of_low_one_after_every_third():
+def test_of_high_priority_one_goes_before_each_usual_one_and_of_low_one_after_every_second():
     waiting = WaitingCalls()
     for name in "xyz":
         waiting.put(name, Priority.LOW)
@@ -35,7 +35,7 @@ def test_of_high_priority_one_goes_before_each_usual_one_and_of_low_one_after_ev
         waiting.put(name, Priority.HIGH)
 
     assert len(waiting) == 20
-    assert "".join(waiting.take()[0] for _ in range(20)) == "a0b1c2dx3e4f5gy6h7iz"
+    assert "".join(waiting.take()[0] for _ in range(20)) == "a0b1cx2d3ey4f5gz6h7i"
     assert not waiting
 
 

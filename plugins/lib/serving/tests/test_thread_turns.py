@@ -51,7 +51,7 @@ def test_what_waits_together_is_committed_together_on_one_thread(turns, store):
     assert store.threads == {turns._ident}
 
 
-def test_of_high_priority_one_goes_before_each_usual_one_and_of_low_one_after_every_third(turns):
+def test_of_high_priority_one_goes_before_each_usual_one_and_of_low_one_after_every_second(turns):
     done = Gathered(20)
     gate = held(turns)
     for name in "xyz":
@@ -63,7 +63,7 @@ def test_of_high_priority_one_goes_before_each_usual_one_and_of_low_one_after_ev
     gate.set()
 
     assert done.complete.wait(LONG)
-    assert "".join(map(str, done.outcomes)) == "ab0c1xd2e3f4yg5h6i7z"
+    assert "".join(map(str, done.outcomes)) == "ab0xc1d2ye3f4zg5h6i7"
 
 
 @pytest.mark.parametrize("priority", [Priority.HIGH, Priority.LOW])

@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 Waiting = TypeVar("Waiting")
 
 
-USUAL_BEFORE_LOW = 3
+USUAL_BEFORE_LOW = 2
 """Usual calls between two of low priority, where both wait."""
 
 
@@ -30,7 +30,7 @@ def next_of(waiting: deque[Waiting]) -> Waiting | None:
 
 
 class WaitingCalls(Generic[Waiting]):
-    """Calls that wait, of one thread: a high one goes before each usual one, a low one after each third of those.
+    """Calls that wait, of one thread: a high one goes before each usual one, a low one after each second of those.
 
     Those of one priority go in the order in which they came.
     """

@@ -10,7 +10,7 @@ What may wait is done `elsewhere`, on a thread of a pool, while the others go on
 the store would be found locked by the same thread: nothing on a turn does that.
 
 Calls have their turns in the order in which they come, those of one `Priority`. Where more come than can be handled
-no priority takes all: of the high ones one goes before each usual one, of the low ones one after every third. What a
+no priority takes all: of the high ones one goes before each usual one, of the low ones one after every second. What a
 high one writes is committed at once, without the others that are expected.
 
 Which thread it is depends on the store. With one in this process nothing on a turn waits, and it is the loop's own
