@@ -90,3 +90,16 @@ def test_a_connection_that_has_left_is_looked_at_no_more(service):
 
     assert not any(client.looks for client in clients)
     assert not service.watched
+
+
+def test_turns_are_looked_after_also_when_no_connection_is_left():
+    looks = []
+    turns = SimpleNamespace(join=lambda _loop: None, relieve=lambda _take: looks.append("look"))
+    handler = SimpleNamespace(turns=turns, takes_turns=lambda _request: True, priority=lambda _request: None)
+    loop = SimpleNamespace(asyncio=SimpleNamespace(time=lambda: 1.0))
+    service = Service(handler, loop=loop, limits=EdgeLimits(), logger=logging.getLogger("test"), name="test")
+
+    service.tick()
+
+    assert looks == ["look"]
+    service.workers.close()

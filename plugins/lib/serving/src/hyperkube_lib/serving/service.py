@@ -162,12 +162,12 @@ class Service:
     def tick(self) -> None:
         """Move the coarse time on and let connections look at their timeouts: all of them would take too long."""
         self.now = self.loop.asyncio.time()
+        if self._turns is not None:
+            self._turns.relieve(partial(self.workers.submit, begun=True))
         if not self.connections:  # no timeouts to look at
             self._sweeping = iter(())  # it holds the last ones
             return
         self.workers.relieve()
-        if self._turns is not None:
-            self._turns.relieve(partial(self.workers.submit, begun=True))
         for connection in list(self.watched):
             if not connection.tick(self.now):
                 self.watched.discard(connection)
