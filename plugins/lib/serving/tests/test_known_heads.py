@@ -120,9 +120,10 @@ def test_a_first_line_that_comes_once_takes_no_place():
 
     for number in range(100):
         assert heads.find(f"GET /a/{number} HTTP/1.1".encode() + HEAD)
-    first, second = (heads.find(b"GET /a/7 HTTP/1.1" + HEAD) for _ in range(2))
+    # The second time, or the third where another line has taken its place in the note of what has come.
+    *_, third, fourth = (heads.find(b"GET /a/7 HTTP/1.1" + HEAD) for _ in range(4))
 
-    assert first.target is second.target
+    assert third.target is fourth.target
     assert len(heads._lines) == 1
 
 

@@ -2,6 +2,7 @@
 
 import threading
 
+import orjson
 import pytest
 from hyperkube_host.apiserver.pipeline.turn_taking import LARGEST_BODY, TurnTaking
 from hyperkube_host.apiserver.server import ApiServer
@@ -104,6 +105,34 @@ def test_bindings_go_before_other_writes_and_events_after(server, method, path, 
 )
 def test_what_may_wait_or_takes_long_has_a_thread_of_its_own(server, request_):
     assert not server.handler.takes_turns(request_)
+
+
+def defined(server, plural, schema):
+    """Have the server serve a custom resource; return where its objects are."""
+    kind = plural.title()
+    crd = {
+        "metadata": {"name": f"{plural}.example.org"},
+        "spec": {
+            "group": "example.org",
+            "scope": "Namespaced",
+            "names": {"plural": plural, "kind": kind},
+            "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}],
+        },
+    }
+    path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    assert server.handler.handle(ask("POST", path, orjson.dumps(crd))).status == 201
+    objects = f"/apis/example.org/v1/namespaces/default/{plural}"
+    eventually(lambda: server.handler.handle(ask("GET", objects)).status == 200)
+    return objects
+
+
+@pytest.mark.parametrize(("plural", "rules"), [("plains", []), ("ruleds", [{"rule": "self.spec.n < 3"}])])
+def test_custom_objects_take_turns_unless_their_schema_has_rules(server, plural, rules):
+    pytest.importorskip("hyperkube_api.apiextensions", reason="needs the API group of definitions")
+    schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": {"n": {"type": "integer"}}}}}
+    objects = defined(server, plural, schema | ({"x-kubernetes-validations": rules} if rules else {}))
+
+    assert server.handler.takes_turns(ask("POST", objects)) is not bool(rules)
 
 
 def test_what_is_written_to_another_store_has_a_thread_of_its_own(server):

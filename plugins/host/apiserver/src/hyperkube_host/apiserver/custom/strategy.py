@@ -43,7 +43,8 @@ class CustomStrategy(Strategy):
         self._scale = scale
         self._codec = codec
         self._has_status = has_status
-        self._has_rules = has_rules(codec.json_schema)
+        self.has_rules = has_rules(codec.json_schema)
+        """Whether expressions of its schema are evaluated for each write, which may take long."""
         self._rules = rules
         self.terminating = False
         """Whether the definition is going, and its objects with it."""
@@ -95,7 +96,7 @@ class CustomStrategy(Strategy):
 
     def _with_rules(self, call: Call, errors: list[FieldError], obj: Object, old: Object | None) -> list[FieldError]:
         """Ask the rules, unless the object is no object that they could speak of."""
-        if not self._has_rules or self._rules is None:
+        if not self.has_rules or self._rules is None:
             return errors
         if any(error.reason in _BLOCKING for error in errors):
             return [*errors, invalid(ROOT, None, _UNCHECKED)]

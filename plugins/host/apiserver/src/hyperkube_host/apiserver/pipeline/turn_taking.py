@@ -2,8 +2,8 @@
 
 Whatever may wait before admission plugins are asked (they say so themselves) has a thread of its own: who has not been
 authenticated lately, who acts as another, audit that is sent before the answer. So has what takes long: large bodies,
-deletions of many, what opens connections, signs tokens, asks reviewers or converts custom objects, and definitions and
-policies, whose schemas and expressions are compiled.
+deletions of many, what opens connections, signs tokens or asks reviewers, custom objects that are converted or whose
+schema has rules, and definitions and policies, whose schemas and expressions are compiled.
 
 Flow control gives seats to who has come to a turn. So what kubernetes' levels do for the scheduler (``workload-high``)
 is done before: a pod waits for its binding, and for nothing else that is written; events are for people.
@@ -112,7 +112,9 @@ class TurnTaking:
         except (PathNotFound, ApiError):
             return False
         served, sub = target.served, target.sub
-        if served.storage is None or not self._queues(served.storage.store) or (served.custom and served.converts):
+        if served.storage is None or not self._queues(served.storage.store):
+            return False
+        if served.custom and (served.converts or getattr(served.strategy, "has_rules", False)):
             return False
         return sub is None or not (sub.connect or info.subresource == "token")
 
