@@ -71,6 +71,18 @@ def test_what_has_lean_bytecode_is_loaded_without_docstrings_and_annotations(fol
     assert imports.missed == {}
 
 
+def test_libraries_are_loaded_as_ever_and_not_missed(folder):
+    name, path = module(folder, "library_with_docstrings")
+    (folder / "copied.py").write_text(SOURCE)
+    assert write("hyperkube_copied", str(folder / "copied.py"))
+    Path(lean_file(path)).write_bytes(Path(lean_file(str(folder / "copied.py"))).read_bytes())
+
+    found, imports = imported(name)
+
+    assert found.__doc__ == "A module."
+    assert imports.missed == {}
+
+
 def test_assertions_stay(folder):
     name, path = module(folder)
     write(name, path)

@@ -34,11 +34,23 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import subprocess
 
+OURS = "hyperkube"
+"""Beginning of the names of our modules, whose functions' annotations are left out, too."""
+_LIBRARIES = frozenset(
+    {"h2", "hpack", "hyperframe", "marshmallow", "packaging", "pluggy", "prometheus_client", "stevedore"}
+)
+"""Libraries of which it is known that they read no docstrings. Others may: numpy has some that must be as they are."""
 OPTIMIZATION = "lean"
 """What the name of such a file says, where Python's own have ``1`` or ``2``."""
 _HEADER_BYTES = 16
 _BROKEN = (EOFError, ValueError, TypeError)
 """What `marshal` raises for a file that is cut off or holds something else."""
+
+
+def may_be_lean(name: str) -> bool:
+    """Tell whether a module needs no docstrings: ours, the standard library's, and of a few libraries."""
+    package = name.partition(".")[0]
+    return package.partition("_")[0] == OURS or package in sys.stdlib_module_names or package in _LIBRARIES
 
 
 def lean_file(path: str) -> str:
@@ -88,6 +100,8 @@ class LeanLoader(SourceFileLoader):
 
     def get_code(self, fullname: str) -> CodeType | None:
         """Return the code of the module."""
+        if not may_be_lean(fullname):
+            return super().get_code(fullname)
         code = lean_code(self.path)
         if code is not None:
             return code

@@ -17,16 +17,12 @@ from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import CodeType
 
-from hyperkube_lib.component_base.lean_bytecode import header, lean_code, lean_file
+from hyperkube_lib.component_base.lean_bytecode import OURS, header, lean_code, lean_file, may_be_lean
 
-OURS = "hyperkube"
-"""Beginning of the names of modules whose functions' annotations nothing reads, unless a decorator does."""
 _READ_NO_ANNOTATIONS = frozenset(
     {"abstractmethod", "cached_property", "classmethod", "contextmanager", "hookimpl", "override", "property"}
     | {"lru_cache", "setter", "staticmethod"}
 )
-_READ_THEIR_DOCSTRINGS = frozenset({"ply", "pycparser"})
-"""Packages whose docstrings are a grammar."""
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _WITH_DOCSTRINGS = (ast.Module, ast.ClassDef, *_FUNCTIONS)
 _WITH_STATEMENTS = (ast.stmt, ast.ExceptHandler, ast.match_case)
@@ -101,7 +97,7 @@ def _is_text(statement: ast.stmt) -> bool:
 
 def write(name: str, path: str) -> bool:
     """Write the lean bytecode of a module, unless it is there; tell whether it is there now."""
-    if name.partition(".")[0] in _READ_THEIR_DOCSTRINGS:
+    if not may_be_lean(name):
         return False
     try:
         if lean_code(path) is not None:
