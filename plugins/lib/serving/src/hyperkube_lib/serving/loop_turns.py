@@ -17,7 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hyperkube_lib.serving.priority import Priority, WaitingCalls
-from hyperkube_lib.serving.turns import MOST_AT_ONCE, Take, Turns
+from hyperkube_lib.serving.turns import MOST_AT_ONCE, PATIENCE_SECONDS, Take, Turns
 from hyperkube_lib.serving.workers import WorkerPool
 
 from hyperkube.machinery.clock import SystemClock
@@ -31,9 +31,6 @@ _monotonic = SystemClock().monotonic  # of the machine, whatever the cluster's t
 
 SLICE_SECONDS = 0.001
 """For so long turns follow each other before the loop looks at its sockets again."""
-
-PATIENCE_SECONDS = 0.002
-"""How long a commit is put off for the next of those who are expected."""
 
 LINGER_TICKS = 30
 """Calls of `relieve` without a turn after which the stacks end: longer than kubelets take to renew their leases."""

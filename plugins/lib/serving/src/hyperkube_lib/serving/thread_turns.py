@@ -17,7 +17,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hyperkube_lib.serving.priority import USUAL_BEFORE_LOW, Priority, next_of
-from hyperkube_lib.serving.turns import MOST_AT_ONCE, Take, Turns
+from hyperkube_lib.serving.turns import MOST_AT_ONCE, PATIENCE_SECONDS, Take, Turns
 
 from hyperkube.machinery.clock import SystemClock
 from hyperkube.storage.store import QueuesWrites
@@ -33,9 +33,6 @@ something of that one: turns that are committed have a high one."""
 
 _ALONE = 2
 """So few writes are committed right here: a hand-over costs more than it gains."""
-
-PATIENCE_SECONDS = 0.002
-"""How long a commit is put off for the next of those who are expected."""
 
 SLICE_SECONDS = 0.001
 """For so long turns follow each other before the loop has its own: it asks for the interpreter several times a request,

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -40,11 +41,14 @@ Take: TypeAlias = Callable[[Callable[[], None]], bool]
 MOST_AT_ONCE = 64
 """Calls that are begun before what they write is committed."""
 
+PATIENCE_SECONDS = 0.002
+"""How long a commit is put off for the next of those who are expected."""
+
 _ELSEWHERE = 64
 """Threads for what may wait; a pool of them grows when all hang."""
 
 
-class Turns:
+class Turns(ABC):
     """Calls on stacks of their own, which one thread runs by turns; subclasses say which thread, and when.
 
     Args:
@@ -73,28 +77,28 @@ class Turns:
         self._away = 0
         self._committing = False
 
+    @abstractmethod
     def submit(self, call: Callable[[], None], *, begun: bool = False, priority: Priority = Priority.USUAL) -> bool:
         """Have `call` made on a turn; tell False when too many wait already.
 
         With `begun` the call goes on with one that was let in before, so that there is always room for it.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def join(self, loop: EdgeLoop) -> None:
         """Have calls leave their answers with a loop; called before the first one is submitted."""
-        raise NotImplementedError
 
+    @abstractmethod
     def answer(self, loop: EdgeLoop, call: Callable[..., object], *args: Any) -> None:
         """Have a loop that has joined make a call soon; on a turn."""
-        raise NotImplementedError
 
+    @abstractmethod
     def relieve(self, take: Take) -> None:
         """Look after calls that hang. Called about once a second, from one thread."""
-        raise NotImplementedError
 
+    @abstractmethod
     def close(self) -> None:
         """Take no more calls; end the threads after those that were let in. Waits for none of them."""
-        raise NotImplementedError
 
     def is_here(self) -> bool:
         """Tell whether the caller is on a turn."""
@@ -124,9 +128,9 @@ class Turns:
             raise errors[0]
         return results[0]
 
+    @abstractmethod
     def _come_back(self, turn: greenlet) -> None:
         """Let a turn that was elsewhere go on, on the thread; from any."""
-        raise NotImplementedError
 
     def _enter(self) -> None:
         """Let turns run on this thread from now on."""
