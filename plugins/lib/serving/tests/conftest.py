@@ -14,6 +14,7 @@ import pytest
 from hyperkube_lib.serving import certificates
 from hyperkube_lib.serving.edge import Edge
 from hyperkube_lib.serving.limits import EdgeLimits
+from hyperkube_lib.serving.loop import EdgeLoop
 from hyperkube_lib.serving.tls import TlsFiles
 from hyperkube_testing.peers.toy_server import QueueSource, Toy
 
@@ -190,3 +191,12 @@ def pki(tmp_path: Path) -> Pki:
     ca = certificates.make_ca("kubernetes")
     certificates.write_public(tmp_path / "ca.crt", ca.certificate)
     return Pki(tmp_path, ca)
+
+
+@pytest.fixture
+def loop() -> Iterator[EdgeLoop]:
+    """A loop that runs."""
+    made = EdgeLoop()
+    made.start()
+    yield made
+    made.close()

@@ -11,14 +11,6 @@ from hyperkube_lib.serving.loop import EdgeLoop, shared_loop
 from hyperkube.machinery.clock import SystemClock
 
 
-@pytest.fixture
-def loop():
-    made = EdgeLoop()
-    made.start()
-    yield made
-    made.close()
-
-
 def test_posts_are_made_in_order_on_one_thread(loop):
     seen, done = [], threading.Event()
     for number in range(1000):

@@ -18,14 +18,6 @@ def store():
 
 
 @pytest.fixture
-def loop():
-    made = EdgeLoop()
-    made.start()
-    yield made
-    made.close()
-
-
-@pytest.fixture
 def turns(store, loop):
     made = LoopTurns(store, limit=100, name="turns", logger=logging.getLogger("test"))
     made.join(loop)
