@@ -83,6 +83,12 @@ class CachedObject:
         return unpacked
 
     @property
+    def body_in_passing(self) -> bytes:
+        """The same for one of many thousands that are read at once: what was packed is not unpacked for good."""
+        body = self._body
+        return body if isinstance(body, bytes) else body.unpacked()
+
+    @property
     def held(self) -> int:
         """The bytes that the body takes."""
         return len(self._body)
