@@ -71,10 +71,10 @@ def measured(row: Row, servers: dict[str, tuple[Path, Served]]) -> dict[str, tup
 def compare(commit: str, rounds: int, only: list[str]) -> None:
     """Print a table of both."""
     wrk()
+    rows = chosen(only)
     with ExitStack() as stack:
         servers = {"this": started(BIN, stack), commit: started(checked_out(commit, stack), stack)}
         install_uvicorn(servers["this"][0])
-        rows = chosen(only)
         found: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
         for number in range(rounds):
             print(f"round {number + 1} of {rounds}", flush=True)

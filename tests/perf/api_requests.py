@@ -130,7 +130,14 @@ ROWS = [
 
 
 def chosen(words: list[str]) -> list[Row]:
-    """Return the rows whose names have one of the words, and those that they are set against; all without words."""
+    """Return the rows whose names have one of the words, and those that they are set against; all without words.
+
+    Raises:
+        SystemExit: no row's name has a word.
+    """
+    for word in words:
+        if not any(word.lower() in row.name.lower() for row in ROWS):
+            raise SystemExit(f"no row's name has {word!r}; there are: {'; '.join(row.name for row in ROWS)}")
     rows = [row for row in ROWS if not words or any(word.lower() in row.name.lower() for word in words)]
     needed = {row.name for row in rows} | {row.aim.row for row in rows if row.aim is not None}
     return [row for row in ROWS if row.name in needed]

@@ -261,7 +261,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--only", nargs="*", default=[], metavar="WORD", help="rows whose names have one of the words")
     parser.add_argument("--parts", default=",".join(PARTS), help="what to measure: %(default)s")
     given = parser.parse_args(arguments)
-    parts = given.parts.split(",")
+    parts, rows = given.parts.split(","), chosen(given.only)
     if "rows" in parts:
         wrk()
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
@@ -271,7 +271,7 @@ def main(arguments: list[str]) -> None:
             cold_starts(folder)
         if "rows" in parts:
             install_uvicorn(folder)
-            operations(folder, chosen(given.only), given.rounds)
+            operations(folder, rows, given.rounds)
         if "watches" in parts:
             with seeded(folder) as server:
                 fan_outs(server, given.rounds)
