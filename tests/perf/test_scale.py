@@ -330,6 +330,9 @@ def test_a_small_cluster_holds_every_level(tmp_path):
 
     subprocess.run([sys.executable, "-m", "scale", *load], cwd=Path(__file__).parent, check=True)
 
+    points = json.loads((tmp_path / "plots.json").read_text())
+    assert set(points) == set(report.PLOTS)
+    assert all(y > 0 for _, y in points["latencies"]["mutating calls"])
     told = json.loads((tmp_path / "report.json").read_text())
     churn = next(phase for phase in told["phases"] if phase["name"] == "churn")
     assert {aim.name for aim in report.AIMS} - set(churn["levels"]) <= {"lists of the cluster"}

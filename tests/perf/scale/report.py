@@ -1,8 +1,8 @@
 """The report of a run: service levels against upstream's aims, what each server used in each phase, and plots.
 
-``report.md``, ``report.json`` and plots stand in one folder. Processor time is also told in paces: the CPU of a fixed
-piece of work of the same minute (`servers_under_load.PACE`), by which runs on other machines, or in other hours of the
-same one, compare.
+``report.md``, ``report.json``, plots and their points (``plots.json``) stand in one folder. Processor time is also told
+in paces: the CPU of a fixed piece of work of the same minute (`servers_under_load.PACE`), by which runs on other
+machines, or in other hours of the same one, compare.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from scale import growth, observers, steps
 from scale.samples import Samples, percentile
@@ -210,6 +210,8 @@ def _calls(run: Run) -> Iterator[str]:
 
 
 PLOTS = ("memory", "processors", "latencies", "pod-start")
+Lines: TypeAlias = "dict[str, list[tuple[str, list[tuple[float, float]]]]]"
+"""Of each plot its lines by name: points of x and y, seconds from the start of the run but for ``pod-start``."""
 
 
 def _plots(run: Run) -> Iterator[str]:
@@ -230,10 +232,11 @@ def write(run: Run, folder: Path) -> None:
         }
         for phase in run.phases
     ]
-    (folder / "report.json").write_text(
-        json.dumps({"title": run.title, "facts": run.facts, "phases": phases}, indent=1)
-    )
-    draw(run, folder)
+    lines = _lines(run)
+    told = {"title": run.title, "facts": run.facts, "phases": phases}
+    (folder / "report.json").write_text(json.dumps(told, indent=1))
+    (folder / "plots.json").write_text(json.dumps({name: dict(lines[name]) for name in PLOTS}))
+    draw(run, lines, folder)
 
 
 def _measured(run: Run, phase: Phase) -> dict[str, Any]:
@@ -245,15 +248,10 @@ def _measured(run: Run, phase: Phase) -> dict[str, Any]:
     }
 
 
-def draw(run: Run, folder: Path) -> None:
-    """Draw memory and cores of each server, latencies in windows of five seconds, and how pods' starts spread."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
+def _lines(run: Run) -> Lines:
+    """Return memory and cores of each server, latencies in windows of five seconds, and how pods' starts spread."""
     start = min(phase.begin for phase in run.phases)
-    lines: dict[str, list[tuple[str, list[tuple[float, float]]]]] = {
+    return {
         "memory": [
             (name, [(each.moment - start, each.resident / MEBIBYTE) for each in history])
             for name, history in run.history.items()
@@ -265,6 +263,16 @@ def draw(run: Run, folder: Path) -> None:
             (phase.name, spread(run.samples.of(observers.POD_START, phase.begin, phase.end))) for phase in run.phases
         ],
     }
+
+
+def draw(run: Run, lines: Lines, folder: Path) -> None:
+    """Draw the plots."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    start = min(phase.begin for phase in run.phases)
     labels = {
         "memory": ("seconds", "MiB resident; MiB of the files"),
         "processors": ("seconds", "cores"),
