@@ -135,12 +135,16 @@ def chosen(words: list[str]) -> list[Row]:
     Raises:
         SystemExit: no row's name has a word.
     """
-    for word in words:
-        if not any(word.lower() in row.name.lower() for row in ROWS):
-            raise SystemExit(f"no row's name has {word!r}; there are: {'; '.join(row.name for row in ROWS)}")
-    rows = [row for row in ROWS if not words or any(word.lower() in row.name.lower() for word in words)]
+    rows = [row for word in words for row in _named(word)] or ROWS
     needed = {row.name for row in rows} | {row.aim.row for row in rows if row.aim is not None}
     return [row for row in ROWS if row.name in needed]
+
+
+def _named(word: str) -> list[Row]:
+    found = [row for row in ROWS if word.lower() in row.name.lower()]
+    if not found:
+        raise SystemExit(f"no row's name has {word!r}; there are: {'; '.join(row.name for row in ROWS)}")
+    return found
 
 
 def seed(server: Served) -> None:

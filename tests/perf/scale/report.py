@@ -84,6 +84,11 @@ class Run:
     stored: Sequence[tuple[float, float]] = ()
     """(moment, MiB) of the store's files."""
 
+    @property
+    def begin(self) -> float:
+        """The moment at which the first phase began."""
+        return min(phase.begin for phase in self.phases)
+
 
 def latencies(samples: Samples, kinds: Sequence[str], begin: float = 0.0, end: float = float("inf")) -> list[float]:
     """Return the latencies of kinds, which are names or first words of names."""
@@ -250,7 +255,7 @@ def _measured(run: Run, phase: Phase) -> dict[str, Any]:
 
 def _lines(run: Run) -> Lines:
     """Return memory and cores of each server, latencies in windows of five seconds, and how pods' starts spread."""
-    start = min(phase.begin for phase in run.phases)
+    start = run.begin
     return {
         "memory": [
             (name, [(each.moment - start, each.resident / MEBIBYTE) for each in history])
@@ -272,7 +277,6 @@ def draw(run: Run, lines: Lines, folder: Path) -> None:
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
-    start = min(phase.begin for phase in run.phases)
     labels = {
         "memory": ("seconds", "MiB resident; MiB of the files"),
         "processors": ("seconds", "cores"),
@@ -287,8 +291,8 @@ def draw(run: Run, lines: Lines, folder: Path) -> None:
         axes.set(xlabel=labels[name][0], ylabel=labels[name][1], title=f"{run.title}: {name}")
         if name != "pod-start":
             for phase in run.phases:
-                axes.axvline(phase.begin - start, color="grey", linewidth=0.5)
-                axes.annotate(phase.name, (phase.begin - start, 1), xycoords=("data", "axes fraction"), fontsize=7)
+                axes.axvline(phase.begin - run.begin, color="grey", linewidth=0.5)
+                axes.annotate(phase.name, (phase.begin - run.begin, 1), xycoords=("data", "axes fraction"), fontsize=7)
         if name == "latencies":
             axes.set_yscale("log")
         if any(points for _, points in lines[name]):
