@@ -2,7 +2,7 @@
 
 A start runs through much code of OpenSSL, SQLite and the interpreter. Those pages count as the process's for as long
 as they are mapped, though they are clean: they stay in the system's page cache, and one that is used again is mapped
-again without being read (a microsecond or two for sixteen of them). So what is resident becomes what is in use, and
+again without being read, alone where the system can (`single_pages`). So what is resident becomes what is in use, and
 under pressure the system takes the rest without asking who maps it. It frees nothing by itself.
 
 Only parts that may not be written are let go, and of these only such as hold no page of the process's own: where the
@@ -19,6 +19,8 @@ import os
 import sys
 from pathlib import Path
 from typing import NamedTuple
+
+from hyperkube_lib.component_base.single_pages import SinglePages
 
 _MAPS = Path("/proc/self/maps")
 _PAGEMAP = "/proc/self/pagemap"
@@ -66,6 +68,8 @@ class LibraryPages:
 
     def __init__(self) -> None:
         self._known: frozenset[Part] = frozenset()
+        self._single: set[Part] = set()
+        self._singly = SinglePages()
 
     def let_go(self) -> None:
         """Unmap the pages of what was there at the last look, too; without ``/proc`` nothing happens."""
@@ -87,6 +91,8 @@ class LibraryPages:
                     file, size // mmap.PAGESIZE * _ENTRY_BYTES, part.start // mmap.PAGESIZE * _ENTRY_BYTES
                 )
                 if not holds_own_pages(entries):
+                    if part not in self._single and self._singly.add(part.start, part.end):
+                        self._single.add(part)
                     libc.madvise(part.start, size, mmap.MADV_DONTNEED)
         finally:
             os.close(file)
