@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING, Any
 _Fields = Mapping[str, "Field[Any]"]
 _FIELDS = "__hyperkube_fields__"
 """Where a class of ours keeps its fields, inherited ones included."""
+_VALUES = "__hyperkube_values__"
+"""Where it keeps the functions from an object to what is compared of it, and to what is hashed."""
 
 
 def _dataclass(
@@ -108,9 +110,10 @@ def _check_order(cls: type, fields: Iterable[Field[Any]]) -> None:
 class _Constructor:
     """``__init__`` until the first instance is made, which puts the compiled one in its place."""
 
+    __slots__ = ("_fields", "_frozen", "_owner")
+
     def __init__(self, fields: _Fields, frozen: bool) -> None:
-        self._fields = fields
-        self._frozen = frozen
+        self._fields, self._frozen = fields, frozen
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._owner = owner
@@ -166,13 +169,13 @@ def _setter(cls: type, name: str) -> Callable[[object, Any], None]:
 class _Description:
     """``__dataclass_fields__`` and ``__dataclass_params__`` until something reads one of them."""
 
+    __slots__ = ("_fields", "_frozen", "_name", "_owner")
+
     def __init__(self, fields: _Fields, frozen: bool) -> None:
-        self._fields = fields
-        self._frozen = frozen
+        self._fields, self._frozen = fields, frozen
 
     def __set_name__(self, owner: type, name: str) -> None:
-        self._owner = owner
-        self._name = name
+        self._owner, self._name = owner, name
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         rows = [(name, field.type, _again(field)) for name, field in self._fields.items()]
@@ -233,31 +236,28 @@ _FROZEN = {
 
 
 def _comparison(fields: _Fields, frozen: bool) -> dict[str, Any]:
-    """Return ``__eq__`` and, for frozen classes, ``__hash__``: both of what the fields hold."""
-    values = _getter([name for name, field in fields.items() if field.compare])
-
-    def equal(self: object, other: object) -> Any:
-        return values(self) == values(other) if other.__class__ is self.__class__ else NotImplemented
-
-    if not frozen:
-        return {"__eq__": equal, "__hash__": None}
+    """Return ``__eq__`` and, for frozen classes, ``__hash__``: both of what the fields hold, and the same of all."""
+    compared = [name for name, field in fields.items() if field.compare]
     hashed = [name for name, field in fields.items() if (field.compare if field.hash is None else field.hash)]
-    of_hash = _getter(hashed)
-
-    def hash_value(self: object) -> int:
-        return hash(of_hash(self))
-
-    return {"__eq__": equal, "__hash__": hash_value}
+    values = _getter(compared)
+    of_hash = values if hashed == compared else _getter(hashed)
+    return {_VALUES: (values, of_hash), "__eq__": _equal, "__hash__": _hash if frozen else None}
 
 
-def _getter(names: list[str]) -> Callable[[object], Any]:
-    """Return a function from an object to the values of its attributes."""
-    if not names:
-        return lambda _self: ()
-    if len(names) > 1:
-        return operator.attrgetter(*names)
-    get = operator.attrgetter(names[0])
-    return lambda self: (get(self),)  # in a tuple an object equals itself, whatever it says
+def _getter(names: list[str]) -> Callable[[object], tuple[object, ...]]:
+    """Return a function from an object to the values of its attributes, of a single one twice."""
+    # In a tuple an object equals itself, whatever it says; without fields all of a class are equal.
+    first, *others = names or ["__class__"]
+    return operator.attrgetter(first, *(others or [first]))
+
+
+def _equal(self: Any, other: object) -> Any:
+    values = self.__hyperkube_values__[0]
+    return values(self) == values(other) if other.__class__ is self.__class__ else NotImplemented
+
+
+def _hash(self: Any) -> int:
+    return hash(self.__hyperkube_values__[1](self))
 
 
 if TYPE_CHECKING:
