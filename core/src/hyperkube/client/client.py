@@ -177,12 +177,7 @@ class Client(Protocol):
         """Change part of an object; `force` is for apply patches."""
 
     def delete(
-        self,
-        resource: GroupVersionResource,
-        name: str,
-        namespace: str = "",
-        *,
-        options: Object | None = None,
+        self, resource: GroupVersionResource, name: str, namespace: str = "", *, options: Object | None = None
     ) -> Object:
         """Delete an object; `options` is DeleteOptions (gracePeriodSeconds, propagationPolicy, preconditions)."""
 

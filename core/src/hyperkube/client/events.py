@@ -22,6 +22,7 @@ from typing import Any
 from hyperkube.client.client import Client
 from hyperkube.kinds.resources import EVENTS
 from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.condition import Condition
 from hyperkube.machinery.errors import ApiError, NotFound
 from hyperkube.machinery.objects import Object, metadata, name_of, namespace_of
 from hyperkube.machinery.recent import forgets
@@ -63,8 +64,8 @@ class EventRecorder:
         self._logger = logging.getLogger("hyperkube.events")
         self._writers = writers
         self._lock = threading.RLock()
-        self._condition, self._flushed = threading.Condition(self._lock), threading.Condition(self._lock)
-        self._queue: deque[tuple[float, str, Object]] = deque()
+        self._condition, self._flushed = Condition(self._lock), Condition(self._lock)
+        self._queue: deque[tuple[float, str, Object]] | tuple[()] = ()  # an empty deque is 650 bytes
         self._busy: set[str] = set()  # objects of which an event is being written: each one's are written in order
         self._threads = self._idle = 0
         self._told = count()  # two events of one microsecond have two names
@@ -106,6 +107,7 @@ class EventRecorder:
                 self._logger.debug("dropped event %r of %s", reason, about.get("name"))
                 return
             if self._takes_token(event, now):
+                self._queue = self._queue or deque()
                 self._queue.append((now, str(about.get("uid") or about.get("name")), event))
                 self._summon(now)
 
@@ -153,7 +155,7 @@ class EventRecorder:
         """Have a thread come for the first event, a further one only if that is late already; the lock is held."""
         if self._idle:
             self._condition.notify()
-        elif self._threads < (self._writers if now - self._queue[0][0] > LATE_SECONDS else 1):
+        elif self._queue and self._threads < (self._writers if now - self._queue[0][0] > LATE_SECONDS else 1):
             self._threads += 1
             threading.Thread(target=self._write_all, name=f"events-{self._component}", daemon=True).start()
 
@@ -194,8 +196,10 @@ class EventRecorder:
             if not place:
                 self._threads -= 1
                 return None
+            assert self._queue  # noqa: S101  it has a place
             _, about, event = self._queue[place - 1]
             del self._queue[place - 1]
+            self._queue = self._queue or ()
             self._busy.add(about)
             if self._queue:
                 self._summon(self._clock.monotonic())

@@ -238,12 +238,7 @@ class FakeClient:
             return self._replace(resource, old, new, subresource, dry_run=dry_run)
 
     def delete(
-        self,
-        resource: GroupVersionResource,
-        name: str,
-        namespace: str = "",
-        *,
-        options: Object | None = None,
+        self, resource: GroupVersionResource, name: str, namespace: str = "", *, options: Object | None = None
     ) -> Object:
         """Delete an object, or mark it as being deleted while finalizers or a kubelet hold it."""
         options = options or {}

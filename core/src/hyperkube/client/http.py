@@ -15,14 +15,7 @@ from urllib.parse import quote, urlencode
 
 import orjson
 
-from hyperkube.client.client import (
-    APPLY_PATCH,
-    MERGE_PATCH,
-    ObjectList,
-    PatchBody,
-    RawResponse,
-    Watch,
-)
+from hyperkube.client.client import APPLY_PATCH, MERGE_PATCH, ObjectList, PatchBody, RawResponse, Watch
 from hyperkube.client.connection_pool import ConnectionPool, TlsOptions
 from hyperkube.client.credentials import Credentials
 from hyperkube.client.exchange import BOUNDS, Bounds, Stream, exchange, read_body
@@ -252,12 +245,7 @@ class HttpClient:
         return self._call("PATCH", path, query=query, body=patch, content_type=patch_type)
 
     def delete(
-        self,
-        resource: GroupVersionResource,
-        name: str,
-        namespace: str = "",
-        *,
-        options: Object | None = None,
+        self, resource: GroupVersionResource, name: str, namespace: str = "", *, options: Object | None = None
     ) -> Object:
         """Delete an object; `options` is a DeleteOptions body."""
         return self._call("DELETE", _path(resource, namespace, name), body=_delete_options(options))

@@ -18,6 +18,7 @@ from hyperkube.client.projected_list import ListOptions, projected_pages
 from hyperkube.client.shared_threads import SharedTask, SharedThreads
 from hyperkube.machinery.backoff import Backoff
 from hyperkube.machinery.clock import Clock, Timer
+from hyperkube.machinery.condition import Event
 from hyperkube.machinery.errors import ApiError, Expired, Gone, from_status
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.objects import Object, metadata, name_of, namespace_of, resource_version_of, uid_of
@@ -70,7 +71,7 @@ class Informer(CachedObjects):
         self._handlers: list[Handlers] = []
         self._synced = False
         self._when_synced: list[Callable[[], None]] = []
-        self._synced_or_stopped = threading.Event()
+        self._synced_or_stopped = Event()
         self._is_stopping = False
         # A thread's rest, which `stop` ends; on shared threads nothing rests, and a kilobyte counts.
         self._stopping: threading.Event | None = None
@@ -87,10 +88,7 @@ class Informer(CachedObjects):
         self._timer_due = 0.0
 
     def add_handler(
-        self,
-        on_add: Handler = nothing,
-        on_update: UpdateHandler = no_update,
-        on_delete: Handler = nothing,
+        self, on_add: Handler = nothing, on_update: UpdateHandler = no_update, on_delete: Handler = nothing
     ) -> None:
         """Subscribe; what the cache holds already is delivered by `on_add` before this returns.
 

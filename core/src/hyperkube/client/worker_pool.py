@@ -14,6 +14,7 @@ from hyperkube.client.queue_metrics import QueueMeter
 from hyperkube.client.workqueue import DEFAULT_BACKOFF, WorkQueue
 from hyperkube.machinery.backoff import Backoff
 from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.condition import Condition
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -51,7 +52,7 @@ class WorkerPool(Generic[Key]):
         self._work = work
         self._workers = max(1, workers)
         self._logger = logger
-        self._changed = threading.Condition()
+        self._changed = Condition()
         self._begun = False
         self._threads = 0
 

@@ -7,7 +7,6 @@ Source of the behaviour: client-go ``util/workqueue``.
 
 from __future__ import annotations
 
-import threading
 from collections import deque
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
@@ -15,6 +14,7 @@ from typing import Generic, TypeVar
 from hyperkube.client.queue_metrics import QueueMeter
 from hyperkube.machinery.backoff import Backoff
 from hyperkube.machinery.clock import Clock, Timer
+from hyperkube.machinery.condition import Condition
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -46,8 +46,8 @@ class WorkQueue(Generic[Key]):
         self._on_unserved = on_unserved
         self._meter = meter
         self._waiting = 0
-        self._condition = threading.Condition()
-        self._ready: deque[Key] = deque()
+        self._condition = Condition()
+        self._ready: deque[Key] | tuple[()] = ()  # an empty deque is 650 bytes
         self._dirty: set[Key] = set()
         self._processing: set[Key] = set()
         self._failures: dict[Key, int] = {}
@@ -84,6 +84,7 @@ class WorkQueue(Generic[Key]):
                 self._offer(key)
 
     def _offer(self, key: Key) -> None:
+        self._ready = self._ready or deque()
         self._ready.append(key)
         self._condition.notify()
         # A worker that was notified counts as waiting until it has the lock again: more keys than waiting workers
@@ -162,6 +163,7 @@ class WorkQueue(Generic[Key]):
                 patient = self._condition.wait(seconds)
                 self._waiting -= 1
             key = self._ready.popleft()
+            self._ready = self._ready or ()
             # No longer dirty before the work begins: what is added from here on is news that the worker may have
             # missed, and brings the key back.
             self._dirty.discard(key)
@@ -184,7 +186,7 @@ class WorkQueue(Generic[Key]):
         with self._condition:
             self._shut_down = True
             # Keys being processed stay so until their workers are `done`; without `_dirty` these do not come back.
-            self._ready.clear()
+            self._ready = ()
             self._dirty.clear()
             if self._meter is not None:
                 self._meter.emptied()

@@ -56,10 +56,7 @@ TLS_SERVING = (
 )
 
 SECURE_SERVING = section(
-    "Secure serving",
-    *TLS_FILES,
-    Flag("cert-dir", STRING, "", "folder for generated certificates"),
-    *TLS_SERVING,
+    "Secure serving", *TLS_FILES, Flag("cert-dir", STRING, "", "folder for generated certificates"), *TLS_SERVING
 )
 
 

@@ -16,7 +16,6 @@ Format = Literal["DecimalSI", "BinarySI", "DecimalExponent"]
 FORMAT_TEXT = (
     "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"  # Kubernetes' text
 )
-NUMERIC_TEXT = "unable to parse numeric part of quantity"
 SUFFIX_TEXT = "unable to parse quantity's suffix"
 
 NANO, MICRO, MILLI = -9, -6, -3

@@ -303,10 +303,7 @@ class PluginHost(Generic[Hooks]):
 
 
 def load(
-    family: str,
-    names: Sequence[str],
-    specs: ModuleType,
-    context: Callable[[str], PluginContext],
+    family: str, names: Sequence[str], specs: ModuleType, context: Callable[[str], PluginContext]
 ) -> PluginHost[Any]:
     """Build the named plugins, in this order, each with the context that `context(name)` returns.
 
@@ -388,9 +385,6 @@ def _import(family: str, names: Sequence[str]) -> dict[str, type[Plugin]]:
 
     with collector_paused():
         manager: Any = Chosen(
-            namespace=f"{PROJECT}.{family}",
-            names=list(names),
-            name_order=True,
-            on_load_failure_callback=fail,
+            namespace=f"{PROJECT}.{family}", names=list(names), name_order=True, on_load_failure_callback=fail
         )
     return {extension.name: extension.plugin for extension in manager}

@@ -25,11 +25,7 @@ class KubeSchemaMeta(ma.schema.SchemaMeta):
     """Reads the class arguments and settles the fields; skips marshmallow's registry and search for hooks."""
 
     def __new__(  # noqa: D102 -- the class says it
-        mcs,
-        name: str,
-        bases: tuple[type, ...],
-        attrs: dict[str, Any],
-        **arguments: Any,
+        mcs, name: str, bases: tuple[type, ...], attrs: dict[str, Any], **arguments: Any
     ) -> KubeSchemaMeta:
         module = attrs["__module__"]
         for attribute, value in attrs.items():

@@ -7,13 +7,13 @@ and goes when there is no more.
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable, Sequence
 from typing import cast
 
 from hyperkube.client.client import Client, QuietWatch, WatchEvent
 from hyperkube.client.worker_pool import WorkerPool
 from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.condition import Event
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.objects import Object, name_of
 
@@ -50,7 +50,7 @@ class Follower:
         self._version = ""
         self._watch: QuietWatch | None = None
         self._pool = WorkerPool(name, self._look, clock=clock, workers=1, logger=logger)
-        self.stopped = threading.Event()
+        self.stopped = Event()
 
     def start(self) -> None:
         """Hand all objects over, then begin to follow."""
