@@ -74,8 +74,9 @@ class EventHistory:
     ) -> None:
         self._limits = limits
         self._packer = packer
-        self._events: deque[tuple[float, CacheEvent]] = deque()
-        self._loose: deque[tuple[CacheEvent, int]] = deque()
+        # Made with the first entry: most resources of a cluster never change, and an empty deque is 650 bytes.
+        self._events: deque[tuple[float, CacheEvent]] | tuple[()] = ()
+        self._loose: deque[tuple[CacheEvent, int]] | tuple[()] = ()
         self._size = self._loose_size = 0
         self._beside = beside
         self._is_packing = False
@@ -88,18 +89,19 @@ class EventHistory:
 
     def restart(self, complete_from: int) -> None:
         """Forget everything: the past begins at `complete_from`."""
-        self._events.clear()
-        self._loose.clear()
+        self._events = self._loose = ()
         self._packed = None
         self._size = self._loose_size = 0
         self.complete_from = complete_from
 
     def append(self, event: CacheEvent, now: float) -> None:
         """Remember one more event, in place of what the limits do not cover any more."""
+        self._events = self._events or deque()
         self._events.append((now, event))
         for obj in _held_by(event):
             obj.settle()  # or what it weighs would change when it is read
         if weight := _weight(event):
+            self._loose = self._loose or deque()
             self._loose.append((event, weight))
             self._size += weight
             self._loose_size += weight
@@ -112,7 +114,11 @@ class EventHistory:
     def forget(self, now: float) -> None:
         """Forget what the limits do not cover any more."""
         limits, events = self._limits, self._events
-        while len(events) > limits.events and (self._size > limits.size or events[0][0] <= now - limits.seconds):
+        while (
+            events
+            and len(events) > limits.events
+            and (self._size > limits.size or events[0][0] <= now - limits.seconds)
+        ):
             _, old = events.popleft()
             self._size -= _weight(old)
             if old is self._packed:
@@ -135,9 +141,12 @@ class EventHistory:
         if self._limits.is_all and len(self._events) + len(events) > self._limits.events:
             return True
         now = self._events[0][0] if self._events else 0.0
+        self._events = self._events or deque()
         self._events.extendleft((now, event) for event in reversed(events))
         loose = [(event, weight) for event in reversed(events) if (weight := _weight(event))]
-        self._loose.extendleft(loose)
+        if loose:
+            self._loose = self._loose or deque()
+            self._loose.extendleft(loose)
         added = sum(weight for _, weight in loose)
         self._size += added
         self._loose_size += added
@@ -173,6 +182,7 @@ class EventHistory:
             self._size += _weight(event) - weight
 
     def _take_loose(self) -> tuple[CacheEvent, int]:
+        assert self._loose  # noqa: S101  both callers have looked
         event, weight = self._loose.popleft()
         self._loose_size -= weight
         return event, weight
