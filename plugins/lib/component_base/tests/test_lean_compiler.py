@@ -43,6 +43,13 @@ def test_annotations_stay_where_a_decorator_may_read_them(decorator, kept):
     assert bool(found["f"].__annotations__) is kept
 
 
+def test_what_a_module_assigns_has_no_annotations():
+    found, _ = ran("a: int = 1\nb: int\nc: list[int]\n")
+
+    assert found["a"] == 1
+    assert found.keys().isdisjoint({"b", "c", "__annotations__"})
+
+
 def test_annotations_of_others_stay():
     found, _ = ran("def f(a: int):\n    pass\n", name="acme")
 

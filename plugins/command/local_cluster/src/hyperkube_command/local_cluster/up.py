@@ -258,7 +258,7 @@ def bring_up(cluster: ClusterOptions, *, processes: bool, merge: bool) -> None:
             stopped.set()
 
         parts: Mapping[str, RestartablePart] = {}
-        imports = LeanImports()
+        imports = LeanImports(__file__)
         if processes:
             from hyperkube_command.local_cluster.processes import start as start_processes
 

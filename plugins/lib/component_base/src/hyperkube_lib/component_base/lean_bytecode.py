@@ -4,7 +4,8 @@ A server at rest is mostly code: of its 65 MiB texts about the code were three. 
 out, and every assertion with them, and it wants all bytecode written anew, or a start takes twice as long. So a loader
 reads bytecode of our own, which lies beside Python's under another name (``x.cpython-311.opt-lean.pyc``), module by
 module: where it is missing, older than its source, or of a folder that may not be written, the module is loaded as
-ever, and named to `lean_compiler`, which runs in a child at idle priority.
+ever, and named to `lean_compiler`, which runs in a child at idle priority. What a start loads is read from one file
+instead where there is one (`lean_archive`).
 
 What a class says of itself is still to be had (`documentation`): it is kept behind the code, and read when asked for.
 See ``docs/decisions/0017-bytecode-without-docstrings.md``.
@@ -12,11 +13,11 @@ See ``docs/decisions/0017-bytecode-without-docstrings.md``.
 
 from __future__ import annotations
 
-import inspect
 import io
 import marshal
 import os
 import sys
+from collections.abc import Iterable, Sequence
 from functools import lru_cache, partial
 from importlib.machinery import (
     BYTECODE_SUFFIXES,
@@ -27,9 +28,11 @@ from importlib.machinery import (
     SourceFileLoader,
     SourcelessFileLoader,
 )
-from importlib.util import MAGIC_NUMBER, cache_from_source
-from types import CodeType
+from importlib.util import cache_from_source
+from types import CodeType, ModuleType
 from typing import TYPE_CHECKING
+
+from hyperkube_lib.component_base.lean_archive import LeanArchive, header
 
 if TYPE_CHECKING:
     import subprocess
@@ -62,14 +65,8 @@ def lean_file(path: str) -> str:
     return cache_from_source(path, optimization=OPTIMIZATION)
 
 
-def header(status: os.stat_result) -> bytes:
-    """Return what such a file begins with: this Python's magic number, time and size of the source (PEP 552)."""
-    numbers = (0, int(status.st_mtime), status.st_size)
-    return MAGIC_NUMBER + b"".join((number & 0xFFFFFFFF).to_bytes(4, "little") for number in numbers)
-
-
-def _content(path: str) -> bytes | None:
-    """Return code and docstrings as they are stored; None where there is nothing that fits the source."""
+def lean_content(path: str) -> bytes | None:
+    """Return code and docstrings of the source at `path` as `marshal` writes them; None where nothing fits it."""
     try:
         with open(lean_file(path), "rb") as file:  # noqa: PTH123  a path costs more than the rest of this
             data = file.read()
@@ -80,7 +77,7 @@ def _content(path: str) -> bytes | None:
 
 def lean_code(path: str) -> CodeType | None:
     """Return the lean code of the source at `path`; None where there is none of it, or none that fits."""
-    content = _content(path)
+    content = lean_content(path)
     if content is None:
         return None
     try:
@@ -93,20 +90,30 @@ def lean_code(path: str) -> CodeType | None:
 class LeanLoader(SourceFileLoader):
     """Loads a module from its lean bytecode, or as ever."""
 
-    def __init__(self, missed: dict[str, str], fullname: str, path: str) -> None:
-        """Load the module `fullname` from the source `path`; what has no lean bytecode is noted in `missed`."""
+    def __init__(self, imports: LeanImports, fullname: str, path: str) -> None:
+        """Load the module `fullname` from the source `path`; what has no lean bytecode is noted in `imports`."""
         super().__init__(fullname, path)
-        self._missed = missed
+        self._imports = imports
 
     def get_code(self, fullname: str) -> CodeType | None:
         """Return the code of the module."""
         if not may_be_lean(fullname):
             return super().get_code(fullname)
-        code = lean_code(self.path)
-        if code is not None:
-            return code
-        self._missed[self.path] = fullname
-        return super().get_code(fullname)
+        code = self._imports.archive.take(self.path) or lean_code(self.path)
+        if code is None:
+            self._imports.missed[self.path] = fullname
+            return super().get_code(fullname)
+        self._imports.archive.note(self.path)
+        self._share_path(code.co_filename, sys.modules.get(fullname))
+        return code
+
+    def _share_path(self, path: str, module: ModuleType | None) -> None:
+        """Have one text for the paths of a module and of its codes; its bytecode's is made when it is asked for."""
+        self.path = path
+        if module is not None and module.__spec__ is not None and module.__spec__.loader is self:
+            module.__spec__.origin = module.__file__ = path
+            module.__spec__.cached = None
+            vars(module).pop("__cached__", None)
 
 
 class LeanImports:
@@ -114,42 +121,60 @@ class LeanImports:
 
     Attributes:
         missed: path → name of the modules that were loaded as ever since the last child was started.
+        archive: what is loaded from one file.
     """
 
-    def __init__(self) -> None:
-        """Change nothing yet."""
+    def __init__(self, path: str = "") -> None:
+        """Change nothing yet; with the path of the source that starts the process, it has an archive beside it."""
         self.missed: dict[str, str] = {}
+        self.archive = LeanArchive(path)
         self._child: subprocess.Popen[str] | None = None
 
     def install(self) -> None:
         """Import so from now on, in the whole process."""
         found = FileFinder.path_hook(
             (ExtensionFileLoader, EXTENSION_SUFFIXES),
-            (partial(LeanLoader, self.missed), SOURCE_SUFFIXES),  # type: ignore[arg-type]  # called with name and path
+            (partial(LeanLoader, self), SOURCE_SUFFIXES),  # type: ignore[arg-type]  # called with name and path
             (SourcelessFileLoader, BYTECODE_SUFFIXES),
         )
+        self.archive.read()
         sys.path_hooks.insert(0, found)
         sys.path_importer_cache.clear()
 
     def write_missed(self) -> None:
-        """Have a child write what was missed, where that may be; called again, see that it has ended."""
+        """Have a child write what was missed, or then the archive, where that may be; called when the start is over."""
+        self.archive.end_start()
         if self._child is not None:
             if self._child.poll() is None:
                 return
             self._child = None
         missed = {path: name for path, name in self.missed.items() if _may_be_written(path)}
         self.missed.clear()
-        if not missed or sys.dont_write_bytecode:
+        if sys.dont_write_bytecode:
             return
-        import subprocess  # not for those who only ask for docstrings
+        if missed:
+            rows = [f"{name}\t{path}\n" for path, name in missed.items()]
+            self._child = _started(("-X", "no_debug_ranges", "-m", "hyperkube_lib.component_base.lean_compiler"), rows)
+        elif self.archive.loaded and _may_be_written(self.archive.path):
+            words, rows = self.archive.writing()
+            self._child = _started(words, rows)
 
-        command = [sys.executable, "-X", "no_debug_ranges", "-m", "hyperkube_lib.component_base.lean_compiler"]
-        self._child = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True, text=True
-        )
-        assert self._child.stdin is not None  # noqa: S101  a pipe was asked for
-        with self._child.stdin as rows:
-            rows.writelines(f"{name}\t{path}\n" for path, name in missed.items())
+
+def _started(words: Sequence[str], rows: Iterable[str]) -> subprocess.Popen[str]:
+    """Start Python with `words` and `rows` on its standard input."""
+    import subprocess  # not for those who only ask for docstrings
+
+    child = subprocess.Popen(
+        (sys.executable, *words),
+        stdin=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        text=True,
+    )
+    assert child.stdin is not None  # noqa: S101  a pipe was asked for
+    with child.stdin as lines:
+        lines.writelines(rows)
+    return child
 
 
 def _may_be_written(path: str) -> bool:
@@ -163,6 +188,8 @@ def documentation(cls: type) -> str:
     for base in cls.__mro__[:-1]:
         text = base.__doc__ or _documented(base)
         if text is not None:
+            import inspect  # what a start has no use for
+
             return inspect.cleandoc(text)
     return ""
 
@@ -175,7 +202,7 @@ def _documented(cls: type) -> str | None:
 @lru_cache(maxsize=4)
 def _docstrings(path: str) -> dict[str, str]:
     """Return the docstrings of a module's classes by qualified name; empty where its lean bytecode is gone."""
-    content = io.BytesIO(_content(path) or b"")
+    content = io.BytesIO(lean_content(path) or b"")
     try:
         marshal.load(content)  # noqa: S302  ours, as all bytecode
         found = marshal.load(content)  # noqa: S302  the same

@@ -17,7 +17,8 @@ from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import CodeType
 
-from hyperkube_lib.component_base.lean_bytecode import OURS, header, lean_code, lean_file, may_be_lean
+from hyperkube_lib.component_base.lean_archive import header
+from hyperkube_lib.component_base.lean_bytecode import OURS, lean_code, lean_file, may_be_lean
 
 _READ_NO_ANNOTATIONS = frozenset(
     {"abstractmethod", "cached_property", "classmethod", "contextmanager", "hookimpl", "override", "property"}
@@ -60,6 +61,8 @@ class _Stripping:
             if self._is_ours and not any(_may_read_annotations(each) for each in node.decorator_list):
                 _leave_annotations_out(node)
             inside += f"{node.name}.<locals>."
+        elif isinstance(node, ast.Module) and self._is_ours:
+            node.body = [kept for each in node.body if (kept := _without_annotation(each))]
         if isinstance(node, _WITH_DOCSTRINGS) and not (isinstance(node, ast.ClassDef) and self._keeps(node)):
             node.body = [each for each in node.body if not _is_text(each)]
             if not node.body and not isinstance(node, ast.Module):
@@ -84,6 +87,15 @@ def _leave_annotations_out(node: ast.FunctionDef | ast.AsyncFunctionDef) -> None
     for argument in (*found.posonlyargs, *found.args, *found.kwonlyargs, found.vararg, found.kwarg):
         if argument is not None:
             argument.annotation = None
+
+
+def _without_annotation(statement: ast.stmt) -> ast.stmt | None:
+    """Return a statement of a module, where it names a type without that; None where there is nothing else in it."""
+    if not isinstance(statement, ast.AnnAssign):
+        return statement
+    if statement.value is None:
+        return None
+    return ast.copy_location(ast.Assign([statement.target], statement.value), statement)
 
 
 def _is_text(statement: ast.stmt) -> bool:
@@ -141,21 +153,27 @@ def wanted(words: Iterable[str]) -> Iterator[tuple[str, str]]:
             yield from below(Path(word).absolute())
 
 
+def is_alone_at_idle_priority() -> bool:
+    """Take no time from other processes from now on; tell whether none of this installation is doing the same work."""
+    if hasattr(os, "SCHED_IDLE"):
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+    try:
+        fcntl.flock(os.open(sys.prefix, os.O_RDONLY), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
 def main(words: list[str]) -> None:
     """Write what is wanted by `words`, or by standard input; that at idle priority, unless another is at it."""
     if words:
         for name, path in wanted(words):
             write(name, path)
         return
-    if hasattr(os, "SCHED_IDLE"):
-        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-    try:
-        fcntl.flock(os.open(sys.prefix, os.O_RDONLY), fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return
-    for line in sys.stdin:
-        name, _, path = line.rstrip("\n").partition("\t")
-        write(name, path)
+    if is_alone_at_idle_priority():
+        for line in sys.stdin:
+            name, _, path = line.rstrip("\n").partition("\t")
+            write(name, path)
 
 
 if __name__ == "__main__":
