@@ -313,26 +313,27 @@ class SqliteStore:
         batch = Batch(self._index, self._revision, self._leases)
         for work in batch_of_work:
             work.decide(batch)
+        others = [work for work in batch_of_work if work.__class__ is not Transaction]  # of one rows are all there is
         try:
             events = self._events(batch.rows) if self._subscriptions else ()
-            if batch.rows or any(work.writes for work in batch_of_work):
-                self._write(batch.rows, batch_of_work)
+            if batch.rows or any(work.writes for work in others):
+                self._write(batch.rows, others)
         except sqlite3.Error as error:
             self._fail(error, batch_of_work)
         except StoreError as error:
             for work in batch_of_work:
                 work.error = error
         else:
-            self._publish(batch, events, batch_of_work)
+            self._publish(batch, events, others)
 
-    def _write(self, new: Sequence[Row], batch_of_work: Sequence[Work]) -> None:
+    def _write(self, new: Sequence[Row], others: Sequence[Work]) -> None:
         writer = self.database.writer
-        if 0 < len(new) <= rows.MOST_AT_ONCE and not any(work.writes for work in batch_of_work):
+        if 0 < len(new) <= rows.MOST_AT_ONCE and not any(work.writes for work in others):
             rows.insert_at_once(writer, new)
             return
         writer.execute("BEGIN IMMEDIATE")
         writer.executemany("INSERT INTO history VALUES (?, ?, ?, ?, ?, ?, ?, ?)", [(*row, row.checksum) for row in new])
-        for work in batch_of_work:
+        for work in others:
             work.write(writer)
         writer.execute("COMMIT")
 
@@ -349,17 +350,17 @@ class SqliteStore:
         for work in batch_of_work:
             work.error = reason
 
-    def _publish(self, batch: Batch, events: Sequence[StoreEvent], batch_of_work: Sequence[Work]) -> None:
+    def _publish(self, batch: Batch, events: Sequence[StoreEvent], others: Sequence[Work]) -> None:
         with self._lock:
             for key, entry in batch.changes.items():
                 self._index.change(key, entry)
             self._revision = batch.revision
             self._since += len(batch.rows)
-            for work in batch_of_work:
+            for work in others:
                 work.done()
             if events:
                 self._subscriptions.publish(tuple(events), batch.revision)
-        for work in batch_of_work:
+        for work in others:
             work.finish()
         self._maintenance.wrote(sum(len(row.value) + ROW_OVERHEAD for row in batch.rows))
 
