@@ -235,7 +235,7 @@ def with_resource_version(value: bytes, revision: int, *, has_none: bool = False
     if start > 0 and value[start - 1] in b"{," and value.count(b"{", 0, start) == 1:
         inside = start + len(_METADATA)
         head, version = value[:inside], b'"resourceVersion":"%d"' % revision
-        if old := _VERSION.match(value, inside):
+        if not has_none and (old := _VERSION.match(value, inside)):
             return head + version + old[1] + value[old.end() :]
         if (
             has_none

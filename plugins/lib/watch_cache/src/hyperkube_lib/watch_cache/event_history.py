@@ -98,9 +98,10 @@ class EventHistory:
         """Remember one more event, in place of what the limits do not cover any more."""
         self._events = self._events or deque()
         self._events.append((now, event))
-        for obj in _held_by(event):
-            obj.settle()  # or what it weighs would change when it is read
-        if weight := _weight(event):
+        if held := _held_by(event):
+            for obj in held:
+                obj.settle()  # or what it weighs would change when it is read
+            weight = _weight(event)
             self._loose = self._loose or deque()
             self._loose.append((event, weight))
             self._size += weight

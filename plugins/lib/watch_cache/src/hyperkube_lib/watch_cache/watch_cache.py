@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from hyperkube_lib.watch_cache.cache_state import CacheState, Inherited
 from hyperkube_lib.watch_cache.cached_object import Transform
+from hyperkube_lib.watch_cache.caches_by_prefix import CachesByPrefix
 from hyperkube_lib.watch_cache.cold_objects import ColdObjects
 from hyperkube_lib.watch_cache.event_history import HistoryLimits
 from hyperkube_lib.watch_cache.object_table import IndexFunction
@@ -93,7 +94,7 @@ class StoreCache:
         self._clock = clock
         self._prefix = prefix
         self._limits_of = limits_of
-        self._resources: dict[str, ResourceCache] = {}
+        self._resources = CachesByPrefix({})
         self._uncached: tuple[UncachedResource, ...] = ()
         self._state = state
         self._inherited: dict[str, Inherited] = {}
@@ -162,7 +163,7 @@ class StoreCache:
             if inherited is not None:
                 cache.begin_loading()
                 cache.apply(inherited.changes)
-            self._resources = {**self._resources, prefix: cache}
+            self._resources = CachesByPrefix({**self._resources, prefix: cache})
             self._uncached = tuple(each for each in self._resources.values() if isinstance(each, UncachedResource))
         if inherited is not None and self._state is not None:
             cache.take_over(inherited.objects.copy(), self._state.revision)
@@ -190,7 +191,8 @@ class StoreCache:
 
     def forget(self, cache: ResourceCache, error: ApiError | None = None) -> None:
         """Drop a resource that is not served any more and end its watches."""
-        self._resources = {prefix: other for prefix, other in self._resources.items() if other is not cache}
+        others = {prefix: other for prefix, other in self._resources.items() if other is not cache}
+        self._resources = CachesByPrefix(others)
         self._uncached = tuple(other for other in self._uncached if other is not cache)
         cache.close(error)
 
@@ -324,28 +326,18 @@ class StoreCache:
     def _by_resource(self, batch: EventBatch) -> dict[ResourceCache, list[StoreEvent]]:
         events: dict[ResourceCache, list[StoreEvent]] = {}
         for event in batch.events:
-            cache = self._resource_of(event.key)
+            cache = self._resources.of(event.key)
             if cache is None and self._inherited:
                 cache = self._keep_inherited(event)
             if cache is not None:
                 events.setdefault(cache, []).append(event)
         return events
 
-    def _resource_of(self, key: str) -> ResourceCache | None:
-        """Return the cache with the longest prefix of `key`."""
-        resources, end = self._resources, key.rfind("/")
-        while end > 0:
-            cache = resources.get(key[: end + 1])
-            if cache is not None:
-                return cache
-            end = key.rfind("/", 0, end)
-        return None
-
     def _keep_inherited(self, event: StoreEvent) -> ResourceCache | None:
         """Keep a change of an inherited resource that has no cache yet; return the cache if it has one by now."""
         with self._inherited_lock:
             # Looked up again under the lock: `resource` may have made the cache since.
-            cache = self._resource_of(event.key)
+            cache = self._resources.of(event.key)
             for prefix, inherited in [] if cache is not None else list(self._inherited.items()):
                 if event.key.startswith(prefix):
                     inherited.changes.append(event)
