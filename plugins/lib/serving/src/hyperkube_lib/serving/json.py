@@ -17,8 +17,8 @@ TOO_DEEP = "exceeded max depth"
 _SUMMARY_LENGTH = 30
 _MOST_DIGITS = 400
 """Beyond all that a float can hold."""
-_SHALLOW = 500
-"""Bytes of a document that cannot be too deep: the writer is known to follow the reader 250 levels down."""
+_SHALLOW = 250
+"""Levels that the writer is known to follow the reader down: a document with so many brackets cannot be too deep."""
 _BACKSLASH = ord("\\")
 
 
@@ -36,7 +36,7 @@ def loads(body: bytes) -> Any:
         value = orjson.loads(body)
     except orjson.JSONDecodeError:
         value = _read_slowly(body, pairs=False)
-    if len(body) > _SHALLOW and not is_writable(value):
+    if body.count(b"{") + body.count(b"[") > _SHALLOW and not is_writable(value):
         raise JsonError(TOO_DEEP)
     return value
 

@@ -47,7 +47,12 @@ class WaitingCalls(Generic[Waiting]):
 
     def put(self, call: Waiting, priority: Priority) -> None:
         """Have a call wait."""
-        {Priority.HIGH: self._high, Priority.USUAL: self._usual, Priority.LOW: self._low}[priority].append(call)
+        if priority is Priority.USUAL:  # compared by identity: a member's hash is a call
+            self._usual.append(call)
+        elif priority is Priority.HIGH:
+            self._high.append(call)
+        else:
+            self._low.append(call)
 
     def take(self) -> tuple[Waiting, Priority]:
         """Take the next one; there must be one."""

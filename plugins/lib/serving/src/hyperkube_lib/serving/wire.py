@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from http import HTTPStatus
 
 import orjson
@@ -26,16 +26,16 @@ class BadHeader(ValueError):
     """A header name or value of an answer has a line break in it."""
 
 
-def head(status: int, headers: Iterable[tuple[str, str]], *, close: bool, extra: str = "") -> bytes:
+def head(status: int, headers: Collection[tuple[str, str]], *, close: bool, extra: str = "") -> bytes:
     """Return the status line and headers without the blank line that ends them, so that more may follow.
 
     Raises:
         BadHeader: a line break in a header would let its author write headers of his own.
     """
-    first = _STATUS_TEXT.get(status) or f"HTTP/1.1 {status} \r\n"
-    parts = [first, *[f"{name}: {value}\r\n" for name, value in headers]]
-    lines = len(parts)
-    text = "".join(parts)
+    text = _STATUS_TEXT.get(status) or f"HTTP/1.1 {status} \r\n"
+    lines = len(headers) + 1
+    if headers:
+        text += "\r\n".join(map(": ".join, headers)) + "\r\n"
     if text.count("\n") != lines or text.count("\r") != lines:
         raise BadHeader(f"line break in the headers of a {status} answer")
     if close:
