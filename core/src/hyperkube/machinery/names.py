@@ -121,7 +121,7 @@ def dns1123_label(value: str) -> list[str]:
 
 def dns1123_subdomain(value: str) -> list[str]:
     """Check a DNS subdomain (RFC 1123): the names of most kinds."""
-    errors = [max_length_error(SUBDOMAIN_MAX)] if _size(value) > SUBDOMAIN_MAX else []
+    errors = [max_length_error(SUBDOMAIN_MAX)] if len(value) > LABEL_MAX and _size(value) > SUBDOMAIN_MAX else []
     if not _SUBDOMAIN_RE.fullmatch(value):
         errors.append(regex_error(_SUBDOMAIN_TEXT, _SUBDOMAIN, "example.com"))
     return errors

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from hyperkube.machinery.objects import Object
+from hyperkube.machinery.recent import Recent
 from hyperkube.machinery.schema.base import KubeSchema
 from hyperkube.machinery.schema.blanks import Blanks, blanks_of
 from hyperkube.machinery.schema.defaults import Defaulter, defaulter
@@ -16,6 +17,9 @@ from hyperkube.machinery.schema.reference import resolve
 from hyperkube.machinery.schema.scalars import Converter
 from hyperkube.machinery.schema.strict import strict_errors
 from hyperkube.machinery.schema.structs import StructCodec, UnknownMemberError, codec_of, decoder, members
+
+_orders: Recent[tuple[Any, ...], tuple[str, ...]] = Recent(1024)
+"""The names of a member's members in order, by schema, member and the names as they came."""
 
 
 class CompiledSchema:
@@ -29,7 +33,6 @@ class CompiledSchema:
         self._codec = codec_of(schema)
         self._defaulter: Defaulter | None = None
         self._knows_defaulter = False
-        self._places: dict[str, dict[str, int]] = {}
         self._member_codecs: dict[str, StructCodec] = {}
         self.type: TypeInfo = SchemaType.of(schema)
 
@@ -102,14 +105,13 @@ class CompiledSchema:
 
     def member_in_order(self, member: str, value: Object) -> Object:
         """Return the value of a member, all of whose own members are canonical, in the order of its schema."""
-        places = self._places.get(member) or self._places_in(member)
-        return {name: value[name] for name in sorted(value, key=places.__getitem__)}
+        order = _orders.get((self.schema, member, *value)) or self._order_of(member, tuple(value))
+        return dict(zip(order, map(value.__getitem__, order), strict=True))
 
-    def _places_in(self, member: str) -> dict[str, int]:
+    def _order_of(self, member: str, names: tuple[str, ...]) -> tuple[str, ...]:
         field = members(self.schema)[member]
         assert isinstance(field, Struct)  # noqa: S101 -- metadata and status of all kinds
-        places = self._places[member] = {name: place for place, name in enumerate(members(field.schema()))}
-        return places
+        return _orders.keep((self.schema, member, *names), tuple(sorted(names, key=[*members(field.schema())].index)))
 
     @cached_property
     def _around_metadata(self) -> Converter:
