@@ -2,7 +2,7 @@
 
 import pytest
 from hyperkube_host.apiserver.admission.chain import AdmissionChain
-from hyperkube_host.apiserver.admission.shared_members import end_sharing, share
+from hyperkube_host.apiserver.admission.shared_members import before_changes, end_sharing, share
 
 from hyperkube.hookspecs.admission import AdmissionRequest
 from hyperkube.kinds.resources import PODS
@@ -84,3 +84,13 @@ def test_without_the_note_a_hook_gets_what_it_was_given(asked):
     AdmissionChain([Changes(idle=False).admission_mutate]).mutate(asked)
 
     assert asked.object["spec"] is own
+
+
+@pytest.mark.parametrize(("idle", "noted"), [(True, []), (False, ["n"])], ids=["idle", "called"])
+def test_the_object_is_noted_before_the_first_hook_that_may_change_it(asked, idle, noted):
+    seen = []
+    before_changes(asked, lambda: seen.append(asked.object["spec"]["nodeName"]))
+
+    AdmissionChain([Refuses().admission_mutate, *[Changes(idle=idle).admission_mutate] * 2]).mutate(asked)
+
+    assert seen == noted

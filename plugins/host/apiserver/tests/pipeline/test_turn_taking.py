@@ -5,6 +5,7 @@ import threading
 import orjson
 import pytest
 from hyperkube_host.apiserver.pipeline.turn_taking import LARGEST_BODY, TurnTaking
+from hyperkube_host.apiserver.request.request_info import KnownPaths
 from hyperkube_host.apiserver.server import ApiServer
 from hyperkube_lib.serving.exchange import HttpRequest
 from hyperkube_lib.serving.known_heads import Head
@@ -137,11 +138,10 @@ def test_custom_objects_take_turns_unless_their_schema_has_rules(server, plural,
 
 def test_what_is_written_to_another_store_has_a_thread_of_its_own(server):
     handler = server.handler
-    alike = TurnTaking(server.handler._pipeline.services, server.authentication, None, handler._clock, handler._paths, MemoryStore())  # fmt: skip
-    request = ask("POST", f"{BASE}/configmaps")
+    alike = TurnTaking(server.handler._pipeline.services, server.authentication, None, handler._clock, KnownPaths(), MemoryStore())  # fmt: skip
 
-    assert handler.takes_turns(request)
-    assert not alike.takes(request)
+    assert handler.takes_turns(ask("POST", f"{BASE}/configmaps"))
+    assert not alike.takes(ask("POST", f"{BASE}/configmaps"))
 
 
 @pytest.fixture

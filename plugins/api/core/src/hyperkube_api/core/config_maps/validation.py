@@ -6,6 +6,7 @@ Source: kubernetes pkg/apis/core/validation (ValidateConfigMap).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from hyperkube_api.meta.validation import by_rule
 
@@ -26,6 +27,12 @@ def decoded_size(encoded: str) -> int:
     return len(encoded) // 4 * 3 - encoded[-2:].count("=")
 
 
+@lru_cache(maxsize=1024)
+def _is_key(key: str) -> bool:
+    """Tell whether a short key is right: those of many objects are the same."""
+    return not names.config_map_key(key)
+
+
 def validate_config_map(obj: Object) -> list[FieldError]:
     """Check keys and size of a ConfigMap."""
     data: Mapping[str, str] = obj.get("data") or {}
@@ -33,11 +40,12 @@ def validate_config_map(obj: Object) -> list[FieldError]:
     errors: list[FieldError] = []
     total = 0
     for key in sorted(data):
-        if texts := names.config_map_key(key):  # paths are written for errors alone
-            errors += [invalid(_DATA.key(key), key, text) for text in texts]
+        if len(key) > names.SUBDOMAIN_MAX or not _is_key(key):  # paths are written for errors alone
+            errors += [invalid(_DATA.key(key), key, text) for text in names.config_map_key(key)]
         if key in binary:
             errors.append(invalid(_DATA.key(key), key, "duplicate of key present in binaryData"))
-        total += len(data[key].encode())
+        value = data[key]
+        total += len(value) if value.isascii() else len(value.encode())
     for key in sorted(binary):
         errors += by_rule(_BINARY.key(key), key, names.config_map_key)
         total += decoded_size(binary[key])

@@ -7,10 +7,17 @@ members that stayed are those of the stored object itself until the first hook t
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from hyperkube.hookspecs.admission import AdmissionRequest
 from hyperkube.machinery.objects import Object, copy_object
 
-_MEMORY = "hyperkube.shared"
+_MEMORY, _NOTE = "hyperkube.shared", "hyperkube.note"
+
+
+def before_changes(request: AdmissionRequest, note: Callable[[], None]) -> None:
+    """Have a call made before the first hook that may change the request's object, if there comes one."""
+    request.memory[_NOTE] = note
 
 
 def share(request: AdmissionRequest) -> None:
@@ -19,7 +26,10 @@ def share(request: AdmissionRequest) -> None:
 
 
 def part(request: AdmissionRequest) -> None:
-    """Give the request's object members of its own, if it was noted to have others; idempotent."""
+    """Give the request's object members of its own, if it was noted to have others: it may be changed; idempotent."""
+    note: Callable[[], None] | None = request.memory.pop(_NOTE, None)
+    if note is not None:
+        note()
     if request.memory.pop(_MEMORY, False) and request.object is not None and request.old_object is not None:
         part_members(request.object, request.old_object)
 

@@ -80,8 +80,9 @@ class RepeatedSteps:
         known = self._outcomes.get(key)
         if known is not None and known.changes == tuple([each.changes for each in self._informers]):
             _, spec, metadata, annotations = known
-            if spec:
+            if spec or metadata:
                 part(request)
+            if spec:
                 obj.setdefault("spec", {}).update(orjson.loads(spec))
             if metadata:
                 obj["metadata"].update(orjson.loads(metadata))

@@ -203,7 +203,7 @@ class ApiHandler:
         if elsewhere is not None:
             return elsewhere
         wanted = PLAIN
-        if api.info.is_resource and not self._is_streamed(api.info):
+        if api.info.is_resource and api.info.subresource not in _LONG_RUNNING_PARTS:  # those are streams
             wanted = self._encoder.check(api)
         return self._encoder.encode(api, self._pipeline.answer_here(api), wanted)
 
@@ -253,9 +253,6 @@ class ApiHandler:
             budget=request.budget,
             peer=request.peer,
         )
-
-    def _is_streamed(self, info: RequestInfo) -> bool:
-        return info.subresource in _LONG_RUNNING_PARTS
 
     def _finish(self, answer: Answer, call: _Call) -> None:
         if not isinstance(answer, Response | StreamResponse):

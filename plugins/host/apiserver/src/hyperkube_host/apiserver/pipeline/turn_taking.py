@@ -76,11 +76,17 @@ class TurnTaking:
         request.sender = self._sender(request)
         if request.sender is None:
             return False
-        info = self._paths.read(request)
+        info, generation = self._paths.read(request), self._services.registry.generation
+        known = info.turns
+        if known is None or known[0] != generation:
+            known = info.turns = generation, self._is_simple(info, generation)
+        return known[1]
+
+    def _is_simple(self, info: RequestInfo, generation: int) -> bool:
+        """Tell whether a write to a path waits for nothing but the store, by a generation of the registry."""
         if not info.is_resource or info.verb not in _VERBS or info.group in _COMPILED:
             return False
         # What a path addresses may have changed with the registry; each kind of place is looked up once.
-        generation = self._services.registry.generation
         if generation != self._generation or len(self._places) > _PLACES_MAX:
             self._places, self._generation = {}, generation
         place = (info.verb, info.group, info.version, info.resource, info.subresource, info.in_namespace)

@@ -64,6 +64,7 @@ class RequestInfo:
         found: what it addresses, and in which generation of the registry.
         flow: the last user, and the `Flow` of their requests.
         series: the status of the last answer, and the `RequestSeries` where it was counted.
+        turns: the generation of the registry, and whether such writes take turns.
     """
 
     path: str
@@ -85,6 +86,7 @@ class RequestInfo:
     found: tuple[int, Target] | None = field(default=None, compare=False, repr=False)
     flow: tuple[UserInfo, Any] | None = field(default=None, compare=False, repr=False)
     series: tuple[int, Any] | None = field(default=None, compare=False, repr=False)
+    turns: tuple[int, bool] | None = field(default=None, compare=False, repr=False)
 
     @property
     def rest(self) -> str:

@@ -19,13 +19,14 @@ _MOST = _TOTAL_RUNES
 class Warnings(list[str]):
     """The warnings of a request in their order; looking one up costs the same however many there are."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._known: set[str] = set()
+    _known: set[str] | frozenset[str] = frozenset()
+    """A set of its own with the first one: nearly all requests have none."""
 
     def append(self, text: str) -> None:
         """Add a warning, unless it is known or there are too many."""
         if text not in self._known and len(self) < _MOST:
+            if not isinstance(self._known, set):
+                self._known = set()
             self._known.add(text)
             super().append(text)
 

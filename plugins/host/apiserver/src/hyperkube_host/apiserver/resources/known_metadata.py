@@ -25,15 +25,32 @@ class KnownMetadata:
 
 
 class KnownObject:
-    """The JSON of a whole object as it was decoded, of a kind to which nothing is added (`is_plain`)."""
+    """An object as it was decoded, of a kind to which nothing is added (`is_plain`).
 
-    __slots__ = ("_text",)
+    Mostly no plugin is called that might change it. So its JSON is taken only when one is about to be.
+    """
+
+    __slots__ = ("_is_noted", "_obj", "_text")
 
     def __init__(self, obj: Object) -> None:
-        self._text = _json(obj)
+        self._obj = obj
+        self._is_noted = False
+        self._text: bytes | None = None
+
+    def note(self) -> None:
+        """Remember what it is: from now on it may be changed; again this does nothing."""
+        if not self._is_noted:
+            self._is_noted, self._text = True, _json(self._obj)
+
+    @property
+    def is_left(self) -> bool:
+        """Whether nothing was called that might have changed it."""
+        return not self._is_noted
 
     def holds(self, obj: Object) -> bool:
-        """Tell whether it is what it was then."""
+        """Tell whether an object is this one, as it was decoded."""
+        if not self._is_noted:
+            return obj is self._obj
         return self._text is not None and _json(obj) == self._text
 
 

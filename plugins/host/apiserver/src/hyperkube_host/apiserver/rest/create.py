@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import orjson
 from hyperkube_host.apiserver.admission.chain import undo
+from hyperkube_host.apiserver.admission.shared_members import before_changes
 from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.request.results import ObjectResult
 from hyperkube_host.apiserver.request.target import Target
@@ -30,6 +31,7 @@ from hyperkube.machinery.random import generate_name, unique_id
 from hyperkube.storage.store import Compare, LeaseNotFound, Put
 
 _NAME_ATTEMPTS = 8
+_NOT_ON_CREATE = frozenset({"deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"})
 _SHORT = 16 * 1024
 """Bytes of a body up to which to write it once more is cheaper than to walk its object."""
 
@@ -119,10 +121,13 @@ def _attempt(
         options=options,
         annotations=request.annotations,
     )
+    if isinstance(known, KnownObject):
+        before_changes(admission, known.note)
     if admit:
         services.admission.mutate(admission)
     try:
-        place(admission.written(), target)
+        if not (isinstance(known, KnownObject) and known.is_left):
+            place(admission.written(), target)
         obj = _prepared(services, request, target, call, admission.written(), known)
         admission.object, admission.name = obj, obj["metadata"]["name"]
         if admit:
@@ -203,8 +208,9 @@ def _set_metadata(services: Services, target: Target, call: Call, meta: Object) 
     strategy = target.served.strategy
     if meta.get("resourceVersion") and not call.dry_run:
         raise ApiError("resourceVersion should not be set on objects to be created")
-    for member in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"):
-        meta.pop(member, None)
+    if not _NOT_ON_CREATE.isdisjoint(meta):
+        for member in _NOT_ON_CREATE:
+            meta.pop(member, None)
     if strategy.generation:
         meta["generation"] = 1
     meta["uid"] = unique_id(services.random)
@@ -220,21 +226,28 @@ def _refuse_invalid(
 ) -> None:
     """Refuse a wrong object, of which all but the metadata may be checked already; tell what is unwise."""
     served, strategy = target.served, target.served.strategy
+    errors = [] if is_checked else strategy.validate(call, obj)
+    errors = metadata.validate_create(obj, namespaced=served.spec.namespaced, strategy=strategy) + errors
+    if errors:
+        raise _invalid(services, request, target, obj, call, errors)
+    texts = [*strategy.warnings(call, obj, None), *_unattended(services, target, obj)]
+    if texts:
+        call.warnings[:] = dict.fromkeys((*call.warnings, *texts))
+
+
+def _invalid(
+    services: Services, request: ApiRequest, target: Target, obj: Object, call: Call, errors: list[FieldError]
+) -> Invalid:
+    """Return the refusal of a wrong object, of which the errors tell as the client wrote it."""
+    served, strategy = target.served, target.served.strategy
 
     def check(new: Object) -> list[FieldError]:
         errors = metadata.validate_create(new, namespaced=served.spec.namespaced, strategy=strategy)
         return errors + strategy.validate(call, new)
 
-    errors = [] if is_checked else strategy.validate(call, obj)
-    errors = metadata.validate_create(obj, namespaced=served.spec.namespaced, strategy=strategy) + errors
-    if errors:
-        errors = as_written(errors, obj, lambda: services.decoder.written(request, served.kind, served.codec), check)
-        kind = metadata.internal_kind(served.kind.group_kind, strategy)
-        raise Invalid.about(
-            GroupKind(kind.group, obj.get("kind") or kind.kind), obj["metadata"].get("name") or "", errors
-        )
-    texts = [*strategy.warnings(call, obj, None), *_unattended(services, target, obj)]
-    call.warnings[:] = dict.fromkeys((*call.warnings, *texts))
+    errors = as_written(errors, obj, lambda: services.decoder.written(request, served.kind, served.codec), check)
+    kind = metadata.internal_kind(served.kind.group_kind, strategy)
+    return Invalid.about(GroupKind(kind.group, obj.get("kind") or kind.kind), obj["metadata"].get("name") or "", errors)
 
 
 def _unattended(services: Services, target: Target, obj: Object) -> list[str]:
