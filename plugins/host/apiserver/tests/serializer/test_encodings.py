@@ -71,6 +71,34 @@ def test_a_message_is_written_once_for_a_revision_and_kept_apart_for_each_versio
     assert encoder.message(one, cached(6, a="c"), schema) != first
 
 
+def test_of_a_template_the_fields_behind_the_metadata_are_written_once():
+    schema, metadata = (
+        compile_schema("hyperkube_api.core.v1:ConfigMap"),
+        compile_schema("hyperkube_api.meta.v1:ObjectMeta"),
+    )
+    written = []
+
+    class Telling(Protobuf):
+        def write_message(self, obj, schema):
+            written.append(schema)
+            return super().write_message(obj, schema)
+
+    encoder = ObjectEncoder(Telling())
+
+    def message(revision, **data):
+        one = cached(revision, **data)
+        one.encodings = {}
+        obj = served().parsed(one)
+        made = encoder.written_message(served(), one, schema, obj, orjson.dumps({**obj, "metadata": None}))
+        return made, delimited(2, Protobuf().write_message(obj, schema))
+
+    made = [message(revision, a="b") for revision in range(5, 9)] + [message(9, a="c")]
+
+    assert [one for one, _ in made] == [whole for _, whole in made]
+    assert written.count(metadata) == 5
+    assert written.count(schema) == 2, "once for each template"
+
+
 def test_the_oldest_encodings_go_when_there_is_no_room():
     encodings, objects = Encodings(limit=10), [cached(revision) for revision in range(4)]
     for obj in objects:

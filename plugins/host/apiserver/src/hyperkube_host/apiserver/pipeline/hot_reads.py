@@ -32,6 +32,7 @@ from hyperkube_host.apiserver.serializer.encode import JSON_HEADER, NO_CACHE, En
 from hyperkube_host.apiserver.serializer.negotiation import (
     ALL,
     LONGEST_ACCEPT,
+    MESSAGE,
     PLAIN,
     YAML,
     Format,
@@ -186,7 +187,9 @@ class HotReads:
         if cached is not None:
             answer: Response | None = Response(headers=[JSON_HEADER, NO_CACHE], body=cached.body + b"\n")
         else:
-            answer = self._through_the_verb(request, place, user, reader.wanted)
+            answer = self._kept_message(place, reader.wanted) or self._through_the_verb(
+                request, place, user, reader.wanted
+            )
         if answer is None:
             return None
         answer.headers.append(("Audit-Id", reader.audit_id or unique_id(self._random)))
@@ -236,6 +239,13 @@ class HotReads:
         if self._flows is not None and flow.generation != self._flows.generation:
             flow = place.flow = self._flows.flow(place.info, user)
         return flow
+
+    def _kept_message(self, place: _Place, wanted: Format) -> Response | None:
+        """Answer from the message that is kept of an object; None where it is to be made, or is not wanted."""
+        if wanted is not MESSAGE or place.cache is None:
+            return None
+        cached = place.cache.peek(place.cache_key)
+        return self._encoder.kept_message(place.target.served, cached) if cached is not None else None
 
     def _through_the_verb(self, request: HttpRequest, place: _Place, user: UserInfo, wanted: Format) -> Response | None:
         storage = place.target.served.storage

@@ -128,11 +128,11 @@ def _attempt(
     try:
         if not (isinstance(known, KnownObject) and known.is_left):
             place(admission.written(), target)
-        obj = _prepared(services, request, target, call, admission.written(), known)
+        obj, common = _prepared(services, request, target, call, admission.written(), known)
         admission.object, admission.name = obj, obj["metadata"]["name"]
         if admit:
             services.admission.validate(admission)
-        return _store(services, target, call, obj)
+        return _store(services, target, call, obj, common)
     except ApiError:
         undo(admission)
         raise
@@ -145,8 +145,10 @@ def _prepared(
     call: Call,
     obj: Object,
     known: KnownMetadata | KnownObject,
-) -> Object:
+) -> tuple[Object, bytes]:
     """Return the object as it is to be stored, and check it; what is known of the last one of its template is taken.
+
+    With it comes the JSON of all but its metadata, where that is known of the template.
 
     Raises:
         Invalid: it is wrong.
@@ -161,7 +163,7 @@ def _prepared(
             served.default(obj)
             obj = prepare(services, target, call, obj)
         _refuse_invalid(services, request, target, obj, call)
-        return obj
+        return obj, b""
     text = template_text(obj) if served.repeats and known.holds(obj["metadata"]) else None
     common = served.prepared.get(text) if text is not None else None
     if common is not None:
@@ -169,7 +171,7 @@ def _prepared(
         made: Object = orjson.loads(common)
         made["metadata"] = served.in_order("metadata", obj["metadata"])
         _refuse_invalid(services, request, target, made, call, is_checked=True)
-        return made
+        return made, common
     before, warned = metadata_text(obj["metadata"]) if text is not None else b"", len(call.warnings)
     served.default(obj)
     obj = prepare(services, target, call, obj, known)
@@ -177,7 +179,7 @@ def _prepared(
     _refuse_invalid(services, request, target, obj, call)
     if text is not None and is_silent and metadata_text(obj["metadata"]) == before:
         _keep(served, text, obj)
-    return obj
+    return obj, b""
 
 
 def _keep(served: ServedResource, text: bytes, obj: Object) -> None:
@@ -264,7 +266,7 @@ def _unattended(services: Services, target: Target, obj: Object) -> list[str]:
     return []
 
 
-def _store(services: Services, target: Target, call: Call, obj: Object) -> ObjectResult:
+def _store(services: Services, target: Target, call: Call, obj: Object, common: bytes) -> ObjectResult:
     served = target.served
     storage = served.stored()
     obj = served.as_stored(obj)
@@ -291,7 +293,7 @@ def _store(services: Services, target: Target, call: Call, obj: Object) -> Objec
             finish(written)
     obj = stored.answered(served, obj, value, result.revision)
     body, cached = stored.answer_bytes(served, writing, result.revision)
-    return ObjectResult(served, obj, status=201, body=body, written=cached)
+    return ObjectResult(served, obj, status=201, body=body, written=cached, common=common)
 
 
 def _lease(services: Services, target: Target) -> int:

@@ -12,9 +12,11 @@ from typing import Any
 import orjson
 from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.resources.known_metadata import KnownStatus
+from hyperkube_host.apiserver.resources.recurring import BUSY_TEMPLATES
 from hyperkube_host.apiserver.resources.served import Codec, ServedResource
 from hyperkube_host.apiserver.serializer import negotiation
 from hyperkube_host.apiserver.serializer.document import Document, as_warnings, read_json, read_yaml
+from hyperkube_host.apiserver.serializer.known_messages import NamedMessage, cut
 from hyperkube_lib.protobuf import Protobuf, ProtobufError, open_envelope
 from hyperkube_lib.serving import json
 from hyperkube_lib.serving.json import JsonError, summary
@@ -24,6 +26,7 @@ from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import ApiError, BadRequest, RequestEntityTooLarge
 from hyperkube.machinery.groups import GroupVersion, GroupVersionKind
 from hyperkube.machinery.objects import Object, copy_object
+from hyperkube.machinery.recent import TEMPLATE_MAX, Recent
 from hyperkube.machinery.schema import CompiledSchema, DecodeError
 from hyperkube.machinery.schema.mismatch import TypeMismatch
 
@@ -95,6 +98,8 @@ class BodyDecoder:
     def __init__(self, kinds: Kinds, protobuf: Protobuf) -> None:
         self._kinds = kinds
         self._protobuf = protobuf
+        self._messages: Recent[tuple[str, int, bytes], bytes] = Recent(BUSY_TEMPLATES)
+        """What the messages of a template decode to, with defaults, as JSON without name."""
 
     def decode(
         self,
@@ -139,15 +144,16 @@ class BodyDecoder:
             served.default(obj)
             return obj
         with request.reading():
+            message = self._cut(request, served)
+            if message is not None and (known := self._messages.get(message.template)) is not None:
+                return _named(known, message.text)
             document = self._parse(request, served.kind, served.codec)
             text = document.template_text()
             known = served.arrived.get(text) if text is not None else None
             if known is not None:
-                name = document.value["metadata"].get("name")
-                made: Object = orjson.loads(known)
-                if name:
-                    made["metadata"]["name"] = name
-                return made
+                if message is not None and self._is_all_else(message, document, served.codec):
+                    self._messages.keep(message.template, known)
+                return _named(known, document.value["metadata"].get("name"))
             warned = len(request.warnings)
             obj = self._shape(request, document, served.kind, served.codec)
         served.default(obj)
@@ -155,6 +161,31 @@ class BodyDecoder:
             meta = {name: value for name, value in obj["metadata"].items() if name != "name"}
             served.arrived.keep(text, orjson.dumps({**obj, "metadata": meta}))
         return obj
+
+    @staticmethod
+    def _cut(request: ApiRequest, served: ServedResource) -> NamedMessage | None:
+        """Return a body that is a message of the kind, cut behind its name; None for any other, and for a long one."""
+        if request.headers.get("content-type") != negotiation.PROTOBUF or len(request.body) > TEMPLATE_MAX:
+            return None
+        try:
+            envelope = open_envelope(request.body)
+        except ProtobufError:  # to be refused
+            return None
+        is_kind = envelope.kind == served.kind.kind and envelope.api_version == served.kind.api_version
+        return cut(envelope) if is_kind else None
+
+    def _is_all_else(self, message: NamedMessage, document: Document, codec: Codec) -> bool:
+        """Tell whether an object that was read is what the rest of its message says, and the name before that.
+
+        Else there is another name in the rest, which counts, or metadata a second time.
+        """
+        if not isinstance(codec, CompiledSchema):
+            return False
+        rest = self._protobuf.read_message(message.unnamed, codec)
+        meta = rest.get("metadata") or {}
+        named = {**meta, "name": message.text} if message.name else meta
+        said = {"kind": message.kind, "apiVersion": message.api_version, **rest, "metadata": named}
+        return "name" not in meta and document.value == said
 
     def written(self, request: ApiRequest, kind: GroupVersionKind, codec: Codec) -> Any:
         """Return the body of a request once more as its client wrote it; none where it is no object (a patch)."""
@@ -293,6 +324,14 @@ class BodyDecoder:
         except ValueError as error:
             raise unrecognized(kind, str(error), request.body) from error
         return GroupVersionKind(version.group, version.version, name or kind.kind)
+
+
+def _named(known: bytes, name: str | None) -> Object:
+    """Return a new object of a template from its JSON without name."""
+    made: Object = orjson.loads(known)
+    if name:
+        made["metadata"]["name"] = name
+    return made
 
 
 def _insist_on_kind(request: ApiRequest, document: Document, kind: GroupVersionKind) -> None:

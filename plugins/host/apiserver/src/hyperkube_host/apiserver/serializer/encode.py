@@ -45,7 +45,7 @@ from hyperkube.machinery.groups import GroupVersionKind
 from hyperkube.machinery.objects import Object, copy_object
 from hyperkube.machinery.schema import CompiledSchema
 
-JSON_HEADER = ("Content-Type", JSON)
+JSON_HEADER, _MESSAGE_HEADER = ("Content-Type", JSON), ("Content-Type", PROTOBUF)
 NO_CACHE = ("Cache-Control", "no-cache, private")
 _STREAMED_VERBS = frozenset({"list", "watch"})
 _TRANSFORMED_VERBS = frozenset({"get", "list", "watch"})
@@ -119,6 +119,14 @@ class Encoder:
             return self._page(request, result, wanted)
         return self._single(request, result, wanted)
 
+    def kept_message(self, served: ServedResource, cached: CachedObject) -> Response | None:
+        """Return the answer to a read of an object from the message that is kept of it, None where none is."""
+        message = self.objects.kept_message(served, cached)
+        if message is None:
+            return None
+        kind = served.kind
+        return Response(headers=[_MESSAGE_HEADER, NO_CACHE], body=enveloped(kind.api_version, kind.kind, message))
+
     def _single(self, request: ApiRequest, result: ObjectResult, wanted: Format) -> Answer:
         served = result.served
         if not wants_pretty(request):
@@ -149,11 +157,12 @@ class Encoder:
         kind, codec = served.kind, served.codec
         if not isinstance(codec, CompiledSchema) or obj.get("kind") != kind.kind:
             return b""
+        common = result.common
         if served.blanks:
-            obj = served.blanks.shown(obj)
+            obj, common = served.blanks.shown(obj), b""
         if cached is None:
             return self.protobuf.encode(obj, codec)
-        return enveloped(kind.api_version, kind.kind, self.objects.written_message(served, cached, codec, obj))
+        return enveloped(kind.api_version, kind.kind, self.objects.written_message(served, cached, codec, obj, common))
 
     def _of_cached(self, request: ApiRequest, served: ServedResource, cached: CachedObject, wanted: Format) -> bytes:
         """Return an object of the cache from an encoding that all its readers share, or nothing where it has none."""

@@ -12,9 +12,12 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Hashable
 from datetime import datetime
+from functools import cached_property
 from typing import Any, TypeVar
 
 import orjson
+from hyperkube_host.apiserver.resources.meta_types import meta_schema
+from hyperkube_host.apiserver.resources.recurring import BUSY_TEMPLATES
 from hyperkube_host.apiserver.resources.served import ServedResource
 from hyperkube_host.apiserver.serializer.kept_rows import KeptRow, ObservedNow
 from hyperkube_host.apiserver.serializer.tables import cells_of, conditions_of, partial
@@ -23,7 +26,7 @@ from hyperkube_lib.protobuf.wire import delimited
 from hyperkube_lib.watch_cache.cached_object import CachedObject
 
 from hyperkube.machinery.objects import Object
-from hyperkube.machinery.recent import exact, forgets
+from hyperkube.machinery.recent import Recent, exact, forgets
 from hyperkube.machinery.schema import CompiledSchema
 
 LIMIT = 64 << 20
@@ -92,27 +95,53 @@ class ObjectEncoder:
     def __init__(self, protobuf: Protobuf, encodings: Encodings | None = None) -> None:
         self._protobuf = protobuf
         self._encodings = encodings or Encodings()
+        self._behind: Recent[bytes, bytes] = Recent(BUSY_TEMPLATES)
+        """The fields behind the metadata in messages of a template, by their JSON."""
 
-    def message(
-        self, served: ServedResource, cached: CachedObject, schema: CompiledSchema, obj: Object | None = None
-    ) -> bytes:
-        """Return an object's message as a field of an envelope or a list, with tag and length.
-
-        `obj` is the object, where it is parsed already.
-        """
+    def message(self, served: ServedResource, cached: CachedObject, schema: CompiledSchema) -> bytes:
+        """Return an object's message as a field of an envelope or a list, with tag and length."""
         found: bytes | None = self._encodings.find(cached, (served, "message"))
         if found is not None:
             return found
-        made = delimited(RAW_FIELD, self._protobuf.write_message(obj or served.parsed(cached), schema))
+        made = delimited(RAW_FIELD, self._protobuf.write_message(served.parsed(cached), schema))
         return self._encodings.keep(cached, (served, "message"), made, len(made))
 
+    def kept_message(self, served: ServedResource, cached: CachedObject) -> bytes | None:
+        """Return the same where it was made before, and is kept; else None."""
+        found: bytes | None = self._encodings.find(cached, (served, "message"))
+        return found
+
     def written_message(
-        self, served: ServedResource, cached: CachedObject, schema: CompiledSchema, obj: Object
+        self, served: ServedResource, cached: CachedObject, schema: CompiledSchema, obj: Object, common: bytes = b""
     ) -> bytes:
-        """Return the same of an object that was just written, which is kept where a watch may be sent it next."""
+        """Return the same of an object that was just written, which is kept where a watch may be sent it next.
+
+        `common` is the JSON of all but its metadata, where that is known of its template.
+        """
+        found = self.kept_message(served, cached) if cached.encodings is not None else None
+        if found is not None:
+            return found
+        made = delimited(RAW_FIELD, self._of_template(obj, schema, common))
         if cached.encodings is not None or served.stored().cache.watchers:
-            return self.message(served, cached, schema, obj)
-        return delimited(RAW_FIELD, self._protobuf.write_message(obj, schema))
+            return self._encodings.keep(cached, (served, "message"), made, len(made))
+        return made
+
+    def _of_template(self, obj: Object, schema: CompiledSchema, common: bytes) -> bytes:
+        """Return an object's message; the fields behind its metadata are known from the last one of its template."""
+        if not common:
+            return self._protobuf.write_message(obj, schema)
+        meta = delimited(1, self._protobuf.write_message(obj["metadata"], self._meta))
+        behind = self._behind.get(common)
+        if behind is not None:
+            return meta + behind
+        message = self._protobuf.write_message(obj, schema)
+        if message.startswith(meta):
+            self._behind.keep(common, message[len(meta) :])
+        return message
+
+    @cached_property
+    def _meta(self) -> CompiledSchema:
+        return meta_schema("ObjectMeta")
 
     def partial_message(self, served: ServedResource, cached: CachedObject, schema: CompiledSchema) -> bytes:
         """Return the message of an object's PartialObjectMetadata, likewise; all its versions have the same."""
