@@ -170,13 +170,21 @@ class StoredObject(CachedObject):
 
     __slots__ = ()
 
-    def __init__(self, key: str, revision: int, body: bytes, namespace: str, fields: Fields | None) -> None:
+    def __init__(
+        self, key: str, revision: int, body: bytes, namespace: str, fields: Mapping[str, str] | Fields | None
+    ) -> None:
         self.key = key
         self.revision = revision
         self.namespace = namespace
         self.encodings = None
         self._body = body
         self._fields = fields or _NONE
+
+    def at(self, revision: int) -> CachedObject:
+        """Return the same object with another resourceVersion; nothing of it is parsed for that."""
+        fields = self._fields if callable(self._fields) else self.fields
+        body = with_resource_version(self.body, revision)
+        return StoredObject(self.key, revision, body, self.namespace, fields)
 
     def __getattr__(self, name: str) -> Any:
         if name not in {"labels", "owners"}:  # the slots that are still empty
