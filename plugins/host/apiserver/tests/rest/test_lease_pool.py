@@ -3,7 +3,7 @@
 import threading
 
 import pytest
-from hyperkube_host.apiserver.rest.services import LeasePool
+from hyperkube_host.apiserver.rest.services import LEASE_OBJECTS, LeasePool
 
 from hyperkube.machinery.clock import FakeClock
 from hyperkube.storage.memory import MemoryStore
@@ -29,6 +29,14 @@ def test_a_lease_is_shared_for_a_while(store, clock):
 
     assert first == soon != pool.lease(HOUR)
     assert pool.lease(HOUR) != pool.lease(2 * HOUR)
+
+
+def test_a_lease_is_not_shared_by_more_objects_than_the_store_may_delete_at_once(store, clock):
+    pool = LeasePool(store, clock, MINUTE)
+
+    leases = [pool.lease(HOUR) for _ in range(2 * LEASE_OBJECTS + 1)]
+
+    assert [leases.count(lease) for lease in dict.fromkeys(leases)] == [LEASE_OBJECTS, LEASE_OBJECTS, 1]
 
 
 def test_while_one_is_granted_the_next_request_of_the_same_thread_has_its_turn(store, clock):

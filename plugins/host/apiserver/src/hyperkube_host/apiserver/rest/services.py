@@ -6,6 +6,7 @@ import logging
 import threading
 from collections.abc import Mapping
 from dataclasses import field
+from itertools import count
 from random import Random
 
 from hyperkube_host.apiserver.admission.chain import AdmissionChain, UserMay
@@ -32,6 +33,11 @@ from hyperkube.machinery.objects import Object
 from hyperkube.storage.store import LeaseNotFound, Store
 
 LEASE_REUSE_SECONDS = 60
+LEASE_OBJECTS = 1000
+"""Objects that share a lease at most: the store may delete all of them at once."""
+
+
+_NO_LEASE = (0, 0.0, count())
 
 
 class LeasePool:
@@ -50,20 +56,20 @@ class LeasePool:
         self._clock = clock
         self._reuse = reuse
         self._lock = threading.Lock()
-        self._current: dict[int, tuple[int, float]] = {}
+        self._current: dict[int, tuple[int, float, count[int]]] = {}
 
     def lease(self, seconds: int) -> int:
         """Return a lease that lasts at least `seconds` and at most the time of reuse longer."""
         now = self._clock.monotonic()
         with self._lock:
-            lease, until = self._current.get(seconds, (0, 0.0))
-        if now < until:
+            lease, until, taken = self._current.get(seconds, _NO_LEASE)
+        if now < until and next(taken) < LEASE_OBJECTS:
             return lease
         # Without the lock: on a thread where several requests take turns the next would wait here for ever. Those that
         # come meanwhile get a lease each.
         lease = self._store.grant_lease(seconds + self._reuse)
         with self._lock:
-            self._current[seconds] = (lease, now + self._reuse)
+            self._current[seconds] = (lease, now + self._reuse, count(1))
         return lease
 
     def forget(self, error: LeaseNotFound) -> None:
