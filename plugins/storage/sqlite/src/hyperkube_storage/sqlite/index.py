@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable
+from heapq import nsmallest
 from typing import NamedTuple
 from zlib import crc32
 
@@ -184,12 +185,18 @@ class Batch:
             self.revision = revision
         return self.revision
 
-    def end_lease(self, lease: int) -> None:
-        """Add the deletion of a lease's keys; the rest of the batch does not know the lease any more."""
+    def end_lease(self, lease: int, most: int) -> bool:
+        """Add the deletion of up to `most` of a lease's keys; tell whether it has no others.
+
+        If so, the rest of the batch does not know the lease any more.
+        """
         keys = {key for key in self._index.leased(lease) if key not in self.changes}
         keys |= {key for key, entry in self.changes.items() if entry is not None and entry.lease == lease}
-        self.apply(Delete(key) for key in sorted(keys))
+        self.apply(Delete(key) for key in nsmallest(most, keys))
+        if len(keys) > most:
+            return False
         self._ended.add(lease)
+        return True
 
     def _put(self, row_id: int, operation: Put) -> bool:
         old = self.entry(operation.key)

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Protocol
 
 from hyperkube_storage.sqlite import rows
 from hyperkube_storage.sqlite.database import Database
 from hyperkube_storage.sqlite.live_keys import CHANGED_ROWS
 
-from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.clock import Clock, SystemClock
 from hyperkube.storage.retention import Retention
 from hyperkube.storage.store import StoreError, StoreFull
 
 CHECKPOINT_BYTES = 8 * 1024 * 1024
 """Size of the log at which it is copied into the file."""
+
+KEYS_AT_A_TIME = 100
+"""Keys of a lease that are deleted in one step: each is an event for its watchers."""
 
 ROWS_AT_A_TIME = 500
 """Rows looked at in one step of compaction, so that writers hardly notice it."""
@@ -31,6 +35,7 @@ COMPACTIONS = 5
 
 RETRY_SECONDS = 1.0
 
+_monotonic = SystemClock().monotonic  # of the machine, whatever the cluster's time
 logger = logging.getLogger("hyperkube.storage")
 
 
@@ -50,8 +55,8 @@ class MaintainedStore(Protocol):
     def next_lease_end(self) -> float | None:
         """Return when the next lease ends, in seconds of wall time."""
 
-    def end_leases(self) -> None:
-        """Delete the keys of the leases whose time is over."""
+    def end_lease(self, most: int) -> bool:
+        """Delete up to `most` keys of a lease whose time is over; tell whether there was one."""
 
     def compact(self, revision: int) -> None:
         """Give up history before a revision."""
@@ -132,14 +137,30 @@ class Maintenance:
         return min(waits, default=None)
 
     def _step(self) -> None:
-        self._store.end_leases()
+        self._end_leases()
         self._store.write_live_keys(least=CHANGED_ROWS)
         self._forget_history()
         while self._store.compacted > 0 and self._cleaned < rows.last_row(self._store.compacted) and not self._closing:
-            self._remove_hidden_rows()
-            self._checkpoint_if_due()
+            with self._resting():
+                self._remove_hidden_rows()
+                self._checkpoint_if_due()
         self._checkpoint_if_due()
         self._give_back_space()
+
+    def _end_leases(self) -> None:
+        """End leases, a few keys at a time: events share one for a minute, in which there may be thousands."""
+        more = True
+        while more and not self._closing:
+            with self._resting():
+                more = self._store.end_lease(KEYS_AT_A_TIME)
+                self._store.write_live_keys(least=CHANGED_ROWS)
+
+    @contextmanager
+    def _resting(self) -> Iterator[None]:
+        """Leave writers and readers as much time behind a step as it took."""
+        begun = _monotonic()
+        yield
+        self._bell.wait(_monotonic() - begun)
 
     def _checkpoint_if_due(self) -> None:
         """Copy the log into the file when there is much in it: also in between, as what shrinks the file fills it."""

@@ -258,13 +258,15 @@ class SqliteStore:
         with self._lock:
             return min(self._leases.values(), default=None)
 
-    def end_leases(self) -> None:
-        """End the leases whose time has come."""
+    def end_lease(self, most: int) -> bool:
+        """End a lease whose time has come, or delete `most` of its keys; tell whether one was there."""
         now = self.clock.now().timestamp()
         with self._lock:
-            due = [lease for lease, expires in self._leases.items() if expires <= now]
-        for lease in due:
-            self._do(EndLease(lease, self._leases))
+            due = next((lease for lease, expires in self._leases.items() if expires <= now), None)
+        if due is None:
+            return False
+        self._do(EndLease(due, self._leases, most))
+        return True
 
     @property
     def compacted(self) -> int:

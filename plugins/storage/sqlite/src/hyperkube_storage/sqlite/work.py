@@ -117,20 +117,42 @@ class GrantLease(Statement):
 
 
 class EndLease(Statement):
-    """Delete a lease's keys and forget the lease."""
+    """Delete keys of a lease, and forget the lease with the last of them.
 
-    def __init__(self, lease: int, leases: dict[int, float]) -> None:
+    Args:
+        lease: its id.
+        leases: those that there are.
+        most: keys that are deleted.
+
+    Attributes:
+        is_over: whether these were all.
+    """
+
+    def __init__(self, lease: int, leases: dict[int, float], most: int) -> None:
         super().__init__("DELETE FROM lease WHERE id = ?", [(lease,)])
+        self.is_over = False
         self._lease = lease
         self._leases = leases
+        self._most = most
+
+    @property
+    def writes(self) -> bool:
+        """Whether the lease is forgotten."""
+        return self.is_over
 
     def decide(self, batch: Batch) -> None:
-        """Delete its keys."""
-        batch.end_lease(self._lease)
+        """Delete keys."""
+        self.is_over = batch.end_lease(self._lease, self._most)
+
+    def write(self, connection: sqlite3.Connection) -> None:
+        """Forget the lease if it has no other keys."""
+        if self.is_over:
+            super().write(connection)
 
     def done(self) -> None:
-        """Let no write use the lease any more."""
-        self._leases.pop(self._lease, None)
+        """Let no write use a lease that is over."""
+        if self.is_over:
+            self._leases.pop(self._lease, None)
 
 
 class RemoveRows(Work):
