@@ -1,4 +1,4 @@
-"""The loop's letter box and its rounds of flushes."""
+"""The loop's letter box and its slices of flushes."""
 
 from __future__ import annotations
 
@@ -179,6 +179,75 @@ def test_the_last_ring_is_never_lost(loop):
     threading.Event().wait(0.2)
 
     assert not any(stream.rung for stream in streams)
+
+
+class Told:
+    """Tells of its flush."""
+
+    def __init__(self, name, seen, seconds=0.0):
+        self.name, self.seen, self.seconds = name, seen, seconds
+
+    def flush(self):
+        self.seen.append(self.name)
+        threading.Event().wait(self.seconds)
+
+
+def test_between_slices_of_flushes_the_loop_does_what_else_there_is(loop):
+    seen, done = [], threading.Event()
+
+    def ring():
+        for number in range(50):
+            loop.ring(Told(number, seen, seconds=0.002))
+        loop.asyncio.call_soon(seen.append, "other")
+        loop.after_flushes(30, done.set)
+
+    loop.post(ring)
+
+    assert done.wait(30)
+    assert seen.index("other") < 10
+    assert [name for name in seen if name != "other"] == [*range(50)]
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_call_after_flushes_comes_behind_those_that_have_rung_before(loop, fails):
+    seen, done = [], threading.Event()
+
+    def ring():
+        loop.ring(Told("before", seen, seconds=0.002))
+        loop.after_flushes(30, (lambda: 1 / 0) if fails else seen.append, *([] if fails else ["call"]))
+        loop.ring(Told("behind", seen))
+        loop.after_flushes(30, done.set)
+
+    loop.post(ring)
+
+    assert done.wait(30)
+    assert seen == (["before", "behind"] if fails else ["before", "call", "behind"])
+
+
+def test_a_call_after_flushes_is_made_at_once_where_none_has_rung(loop):
+    seen = []
+
+    async def call():
+        loop.after_flushes(30, seen.append, "call")
+        return list(seen)
+
+    assert loop.run(call()) == ["call"]
+
+
+def test_a_call_after_flushes_waits_no_longer_than_told_and_is_made_once(loop):
+    seen, done = [], threading.Event()
+
+    def ring():
+        for number in range(20):
+            loop.ring(Told(number, seen, seconds=0.02))
+        loop.after_flushes(0.001, seen.append, "call")
+        loop.after_flushes(30, done.set)
+
+    loop.post(ring)
+
+    assert done.wait(30)
+    assert seen.index("call") < 20
+    assert seen.count("call") == 1
 
 
 def test_posting_to_a_closed_loop_is_ignored():

@@ -112,6 +112,38 @@ def test_who_is_committed_goes_on_before_others_begin(loop, turns, store, monkey
     assert told == ["goes on"] * 3 + ["begins"] * 5
 
 
+def test_a_write_goes_on_behind_the_events_of_its_commit(loop, turns, store, monkeypatch):
+    monkeypatch.setattr("hyperkube_lib.serving.loop_turns.EVENTS_SECONDS", LONG)
+    done = Gathered(51)
+
+    class Watcher:
+        def flush(self):
+            threading.Event().wait(0.001)
+            done.add("event")
+
+    store.committed = lambda: [loop.ring(Watcher()) for _ in range(50)]
+    submitted(loop, turns, lambda: (store.write(), done.add("answer")))
+
+    assert done.complete.wait(LONG)
+    assert done.outcomes == ["event"] * 50 + ["answer"]
+
+
+def test_a_write_does_not_wait_long_for_the_events_of_its_commit(loop, turns, store, monkeypatch):
+    monkeypatch.setattr("hyperkube_lib.serving.loop_turns.EVENTS_SECONDS", 0.0)
+    done = Gathered(51)
+
+    class Watcher:
+        def flush(self):
+            threading.Event().wait(0.02)
+            done.add("event")
+
+    store.committed = lambda: [loop.ring(Watcher()) for _ in range(50)]
+    submitted(loop, turns, lambda: (store.write(), done.add("answer")))
+
+    assert done.complete.wait(LONG)
+    assert done.outcomes.index("answer") < 50
+
+
 def test_the_loop_goes_on_and_others_begin_while_a_commit_is_under_way(loop, turns, store):
     first, second = Gathered(1), Gathered(1)
     store.gate.clear()

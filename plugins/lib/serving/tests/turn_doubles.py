@@ -17,6 +17,7 @@ class Queueing:
         self.gate = threading.Event()
         self.gate.set()
         self.begun = threading.Semaphore(0)
+        self.committed = lambda: None
         self._pause = None
         self._queued = []
 
@@ -43,6 +44,7 @@ class Queueing:
             self.sizes.append(len(queued))
             self.threads.update(queued)
             self.committers.add(threading.get_ident())
+            self.committed()
 
         return commit
 

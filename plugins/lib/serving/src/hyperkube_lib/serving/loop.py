@@ -2,8 +2,9 @@
 
 Several servers (API server, kubelet, scheduler) of one process may share one `EdgeLoop`. Other threads reach it through
 `post`, which wakes the loop once for any number of posts, and through `ring`, which asks for a stream to be flushed.
-Rings are answered in rounds, and a round is followed by a rest as long as the round took: an idle server answers at
-once, a busy one gathers events, so that a thousand watchers cost one write each per round instead of one per event.
+Streams are flushed in the order in which they rang, for a slice of time between what the loop does for its sockets, and
+for as long as that took where it is more. So an idle server sends at once, a thousand watchers do not keep requests
+from being read, and a busy server gathers: what happens while a stream waits for its flush costs one write with it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Coroutine
 from email.utils import format_datetime
+from math import inf
 from typing import Any, Protocol, TypeAlias, TypeVar
 from weakref import WeakValueDictionary
 
@@ -22,16 +24,17 @@ from hyperkube.machinery.clock import Clock, SystemClock
 Result = TypeVar("Result")
 AsyncioLoop: TypeAlias = asyncio.AbstractEventLoop
 
-LONGEST_REST = 0.02
-"""Seconds that a round of flushes rests at most."""
+SHORTEST_SLICE, LONGEST_SLICE = 0.001, 0.02
+"""Seconds of flushes between two looks at the sockets: as many as all else has taken since the last ones, within these.
 
-SHORTEST_REST = 0.0005
-"""Seconds of work below which a round needs no rest."""
+What is sent goes out at the end of a slice, so that clients read while others' events are written.
+"""
 
 LONGEST_WAY = 0.05
 """Seconds for which others give way to the loop at most."""
 
 _TICK = 1.0
+_monotonic = SystemClock().monotonic  # of the machine, whatever the cluster's time
 
 
 class Flushable(Protocol):
@@ -53,7 +56,9 @@ class EdgeLoop:
         self._mail: deque[tuple[Callable[..., object], tuple[Any, ...]]] = deque()
         self._woken = False
         self._rung: deque[Flushable] = deque()
-        self._round_due = False
+        self._slice_due = False
+        self._slice_ended = inf
+        """When the slice ended behind which the next one follows, without a rest."""
         self._in_turn = False
         self._behind: list[Callable[[], object]] = []
         self._tickers: list[Callable[[], None]] = []
@@ -129,9 +134,9 @@ class EdgeLoop:
         done.acquire(timeout=seconds)
 
     def ring(self, stream: Flushable) -> None:
-        """Flush a stream in the next round; from any thread. The stream keeps itself from ringing twice."""
+        """Flush a stream behind those that rang before; from any thread. It keeps itself from ringing twice."""
         self._rung.append(stream)
-        if not self._round_due:
+        if not self._slice_due:
             self._wake()
 
     def behind(self, call: Callable[[], object]) -> None:
@@ -144,6 +149,15 @@ class EdgeLoop:
             self._behind.append(call)
         else:
             self.asyncio.call_soon(call)
+
+    def after_flushes(self, seconds: float, call: Callable[..., object], *args: Any) -> None:
+        """Make a call once the streams that have rung by now are flushed, or after so many seconds; only on the loop."""
+        if self._rung:
+            after = _AfterFlushes(call, args)
+            after.timer = self.asyncio.call_later(seconds, after.flush)
+            self._rung.append(after)
+        else:
+            call(*args)
 
     def every_second(self, call: Callable[[], None]) -> Callable[[], None]:
         """Make a call once a second, on the loop; returns the function that ends it. Only on the loop."""
@@ -181,29 +195,30 @@ class EdgeLoop:
                 call(*args)
             except Exception:
                 self._logger.exception("a posted call failed")
-        if self._rung and not self._round_due:
-            self._round()
+        if self._rung and not self._slice_due:
+            self._flush_some()
         else:
             self._end_turn()
 
-    def _round(self) -> None:
-        self._round_due = False
+    def _flush_some(self) -> None:
+        """Flush for a slice of time the streams that have rung; the next slice comes behind the sockets."""
+        self._slice_due = False
         self._in_turn = True
-        rung, loop = self._rung, self.asyncio
-        begun = self._clock.monotonic()
-        for _ in range(len(rung)):
+        rung, begun = self._rung, _monotonic()
+        until = begun + min(max(begun - self._slice_ended, SHORTEST_SLICE), LONGEST_SLICE)
+        while rung:
             stream = rung.popleft()
             try:
                 stream.flush()
             except Exception:
                 self._logger.exception("a stream could not be flushed")
+            if _monotonic() >= until:
+                break
         self._end_turn()
-        # The next round is put off by as long as this one took: events that come meanwhile are sent together, and at
-        # least half of the loop's time is left for everything else.
-        spent = self._clock.monotonic() - begun
-        if spent > SHORTEST_REST or rung:
-            self._round_due = True
-            loop.call_later(min(spent, LONGEST_REST), self._round)
+        self._slice_ended = inf
+        if rung:
+            self._slice_due, self._slice_ended = True, _monotonic()
+            self.asyncio.call_soon(self._flush_some)
 
     def _end_turn(self) -> None:
         self._in_turn = False
@@ -249,6 +264,25 @@ class EdgeLoop:
             self._logger.debug("%s: %s", context.get("message", "connection error"), error)
             return
         self._logger.error("%s", context.get("message", "event loop error"), exc_info=error)
+
+
+class _AfterFlushes:
+    """A call that waits between streams for its turn, and not longer than its timer."""
+
+    __slots__ = ("_args", "_call", "timer")
+
+    timer: asyncio.TimerHandle
+
+    def __init__(self, call: Callable[..., object], args: tuple[Any, ...]) -> None:
+        self._call: Callable[..., object] | None = call
+        self._args = args
+
+    def flush(self) -> None:
+        """Make the call, the first time."""
+        call, self._call = self._call, None
+        if call is not None:
+            self.timer.cancel()
+            call(*self._args)
 
 
 _shared: WeakValueDictionary[int, EdgeLoop] = WeakValueDictionary()

@@ -32,6 +32,10 @@ _monotonic = SystemClock().monotonic  # of the machine, whatever the cluster's t
 SLICE_SECONDS = 0.001
 """For so long turns follow each other before the loop looks at its sockets again."""
 
+EVENTS_SECONDS = 0.02
+"""How long the answer to a write waits at most for its events to be sent: its client may see them first, and where many
+watch, who writes one object after the other does not run ahead of them."""
+
 LINGER_TICKS = 30
 """Calls of `relieve` without a turn after which the stacks end: longer than kubelets take to renew their leases."""
 
@@ -163,7 +167,7 @@ class LoopTurns(Turns):
         self._committing = False
         self._together = len(paused) + len(self._paused)
         self._expected_until = _monotonic() + PATIENCE_SECONDS
-        self._resume(paused)
+        self._on.after_flushes(EVENTS_SECONDS, self._resume, paused)
 
     def _leave_store(self) -> None:
         """End the threads and all stacks, and have the store forget this thread."""
