@@ -25,10 +25,7 @@ Result = TypeVar("Result")
 AsyncioLoop: TypeAlias = asyncio.AbstractEventLoop
 
 SHORTEST_SLICE, LONGEST_SLICE = 0.001, 0.02
-"""Seconds of flushes between two looks at the sockets: as many as all else has taken since the last ones, within these.
-
-What is sent goes out at the end of a slice, so that clients read while others' events are written.
-"""
+"""Seconds of flushes between two looks at the sockets: as many as all else has taken since the last ones, within these."""
 
 LONGEST_WAY = 0.05
 """Seconds for which others give way to the loop at most."""

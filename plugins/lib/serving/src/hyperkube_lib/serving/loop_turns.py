@@ -3,8 +3,9 @@
 A thread beside the loop takes the interpreter from it, and each hand-over from one to the other waits for a processor
 of a busy machine. So turns run between what the loop does for its sockets, for a millisecond each time, and their
 answers are written where they are. Commits, which wait for the disk, are made on a thread of their own; turns that have
-come since are begun meanwhile, and committed together when it has ended. Clients that were answered together come back
-together: so right after a commit the next one is put off for a moment while fewer write than did in that.
+come since are begun meanwhile, and committed together when it has ended. Writes go on when the streams that their
+commit has rung are flushed. Clients that were answered together come back together: so right after a commit the next
+one is put off for a moment while fewer write than did in that.
 """
 
 from __future__ import annotations
