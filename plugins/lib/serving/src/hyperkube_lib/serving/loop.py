@@ -25,7 +25,7 @@ Result = TypeVar("Result")
 AsyncioLoop: TypeAlias = asyncio.AbstractEventLoop
 
 SHORTEST_SLICE, LONGEST_SLICE = 0.001, 0.02
-"""Seconds of flushes between two looks at the sockets: as many as all else has taken since the last ones, within these."""
+"""Seconds of flushes between two looks at the sockets: as many as all else has taken since the last, within these."""
 
 LONGEST_WAY = 0.05
 """Seconds for which others give way to the loop at most."""
@@ -148,7 +148,7 @@ class EdgeLoop:
             self.asyncio.call_soon(call)
 
     def after_flushes(self, seconds: float, call: Callable[..., object], *args: Any) -> None:
-        """Make a call once the streams that have rung by now are flushed, or after so many seconds; only on the loop."""
+        """Make a call once the streams that have rung are flushed, or after so many seconds; only on the loop."""
         if self._rung:
             after = _AfterFlushes(call, args)
             after.timer = self.asyncio.call_later(seconds, after.flush)
