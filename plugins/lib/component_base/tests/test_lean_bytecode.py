@@ -197,3 +197,29 @@ def test_packages_namespaces_and_extensions_are_found_as_before():
     )
 
     assert subprocess.check_output([sys.executable, "-c", program], text=True) == "fine\n"
+
+
+NUMPY = """
+import importlib, sys
+from hyperkube_lib.component_base.lean_bytecode import LeanImports
+from hyperkube_lib.component_base.lean_compiler import wanted, write
+if sys.argv[1] == "write":
+    print(sum(write(name, path) for name, path in wanted(["numpy.linalg"]) if name.startswith("numpy.")))
+else:
+    LeanImports().install()
+    import numpy as np
+    for part in ("ma", "linalg", "fft", "random", "polynomial", "ctypeslib", "testing", "rec", "char", "strings", "typing"):
+        importlib.import_module(f"numpy.{part}")
+    print(np.mean.__doc__, np.linalg.det.__doc__, bool(np.ones.__doc__), bool(np.apply_over_axes.__doc__), bool(np.ma.__doc__))
+    print(np.ma.array([1, 2, 3], mask=[0, 1, 0]).sum(), np.ma.arange(3).sum(), np.mean([1, 3]), np.linalg.det(np.eye(2)))
+"""
+
+
+@pytest.mark.slow
+def test_numpy_can_do_all_it_does_without_most_of_its_docstrings(tmp_path):
+    def said(word):
+        command = [sys.executable, "-c", NUMPY, word]
+        return subprocess.check_output(command, text=True, env=os.environ | {"PYTHONPYCACHEPREFIX": str(tmp_path)})
+
+    assert int(said("write")) > 20
+    assert said("read").splitlines() == ["None None True True True", "4 3 2.0 1.0"]

@@ -42,7 +42,11 @@ OURS = "hyperkube"
 _LIBRARIES = frozenset(
     {"h2", "hpack", "hyperframe", "marshmallow", "packaging", "pluggy", "prometheus_client", "stevedore"}
 )
-"""Libraries of which it is known that they read no docstrings. Others may: numpy has some that must be as they are."""
+"""Libraries of which it is known that they read no docstrings. Others may."""
+_PARTS = ("numpy._core.", "numpy.lib.", "numpy.linalg.")
+"""Beginnings of names of modules in libraries of which others read docstrings: these need none."""
+_WITH_DOCSTRINGS = frozenset({"numpy._core.numeric", "numpy.lib._shape_base_impl"})
+"""Modules among these whose docstrings ``numpy.ma`` copies, with other words; it fails without them."""
 OPTIMIZATION = "lean"
 """What the name of such a file says, where Python's own have ``1`` or ``2``."""
 _HEADER_BYTES = 16
@@ -53,7 +57,9 @@ _BROKEN = (EOFError, ValueError, TypeError)
 def may_be_lean(name: str) -> bool:
     """Tell whether a module needs no docstrings: ours, the standard library's, and of a few libraries."""
     package = name.partition(".")[0]
-    return package.partition("_")[0] == OURS or package in sys.stdlib_module_names or package in _LIBRARIES
+    if package.partition("_")[0] == OURS or package in sys.stdlib_module_names or package in _LIBRARIES:
+        return True
+    return name.startswith(_PARTS) and name not in _WITH_DOCSTRINGS
 
 
 def lean_file(path: str) -> str:
