@@ -3,7 +3,7 @@
 import orjson
 import pytest
 from click.testing import CliRunner
-from hyperkube_host.apiserver.explain.records import HIDDEN, KEPT_LOOSE, Change, Refusal, Ring, Step, Subject
+from hyperkube_host.apiserver.explain.records import HIDDEN, KEPT_LOOSE, TOGETHER, Change, Refusal, Ring, Step, Subject
 from hyperkube_host.apiserver.routes.explanations import CHANGED, REFUSED
 from hyperkube_testing.cluster.cluster import ControlPlane
 
@@ -216,7 +216,7 @@ def refused_at(code):
 def test_records_are_told_alike_when_the_ring_keeps_them_as_texts():
     before, after = b'{"text":"%s"}' % (b"x" * 2000), b'{"text":"%s","a":"\xc3\xa4"}' % (b"x" * 2000)
     ring, refusals = Ring(Change), Ring(Refusal)
-    for number in range(KEPT_LOOSE + 9):
+    for number in range(KEPT_LOOSE + TOGETHER + 9):
         change = Change(a_subject(f"p{number}"), "uid", [Step("P", 0.25, before, after)], dry_run=bool(number % 2))
         change.stored = number > 3
         ring.add(change, change.size)
@@ -230,7 +230,25 @@ def test_records_are_told_alike_when_the_ring_keeps_them_as_texts():
     assert [*ring.latest_first(), *refusals.latest_first()] == records
     assert [one.shown() for one in ring.latest_first()] == told
     assert told[0]["plugins"][0]["patch"] == [{"op": "add", "path": "/a", "value": "ä"}]
-    assert sum(isinstance(record, bytes) for record, _ in ring._records) == 9
+    assert [count for count, _ in ring._texts] == [TOGETHER, 9]
+    assert len(ring) == KEPT_LOOSE + TOGETHER + 9
+
+
+def test_records_of_a_text_go_together_when_there_are_too_many():
+    ring = Ring(Refusal, KEPT_LOOSE + 10)
+    records = [refused_at(code) for code in range(KEPT_LOOSE + 20)]
+    for record in records[:-10]:
+        ring.add(record)
+
+    ring.forget()
+    ring.add(records[-10])
+    kept = [*ring.latest_first()]
+    for record in records[-9:]:
+        ring.add(record)
+
+    assert kept == records[-10:9:-1]
+    assert [*ring.latest_first()] == records[:9:-1]
+    assert len(ring) == KEPT_LOOSE + 10
 
 
 def test_what_a_ring_holds_at_rest_leaves_room_for_more():

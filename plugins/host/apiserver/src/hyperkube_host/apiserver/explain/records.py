@@ -1,7 +1,7 @@
 """The records of explanations: two rings of bounded size, one of changes and one of refusals.
 
 A change is kept as the object's JSON before and after each plugin, and becomes a patch when it is asked for. When
-the server comes to rest, records become compressed texts: hundreds of small objects would lie between what is free.
+the server comes to rest, records become compressed texts of many: small objects would lie between what is free.
 A user who is refused again and again pushes out other refusals, but no change.
 """
 
@@ -32,6 +32,8 @@ KEPT = 1000
 """Records of either sort."""
 KEPT_LOOSE = 32
 """The latest records stay as they are at rest: their requests may be under way."""
+TOGETHER = 64
+"""Records of a text, at most. They are alike, so that together they take a fraction of what each takes by itself."""
 KEPT_BYTES = 4 * 1024 * 1024
 """JSON that the records of changes hold together; the oldest go first."""
 _SECRET = (GroupResource("", "secrets"), GroupResource("", "serviceaccounts"))
@@ -111,15 +113,15 @@ class Change:
         """The bytes it holds."""
         return sum(len(step.before) + len(step.after) for step in self.steps)
 
-    def packed(self) -> bytes:
-        """Return it as a text, a tenth of its size, as the steps are alike."""
+    def parts(self) -> list[Any]:
+        """Return what `of` makes it of, as JSON can hold it."""
         steps = [(plugin, seconds, before.decode(), after.decode()) for plugin, seconds, before, after in self.steps]
-        return _packed(self.subject.parts(), self.uid, steps, self.dry_run, self.stored)
+        return [self.subject.parts(), self.uid, steps, self.dry_run, self.stored]
 
     @classmethod
-    def unpacked(cls, text: bytes) -> Change:
-        """Return what `packed` made a text of."""
-        subject, uid, steps, dry_run, stored = _unpacked(text)
+    def of(cls, parts: Sequence[Any]) -> Change:
+        """Return what `parts` told."""
+        subject, uid, steps, dry_run, stored = parts
         read = [Step(plugin, seconds, before.encode(), after.encode()) for plugin, seconds, before, after in steps]
         return cls(Subject.of(subject), uid, read, dry_run, stored)
 
@@ -155,24 +157,15 @@ class Refusal:
         told = {"by": self.by, "code": self.code, "reason": self.reason, "message": self.message}
         return {**self.subject.shown(), **told}
 
-    def packed(self) -> bytes:
-        """Return it as a text."""
-        return _packed(self.subject.parts(), self.by, self.code, self.reason, self.message)
+    def parts(self) -> list[Any]:
+        """Return what `of` makes it of, as JSON can hold it."""
+        return [self.subject.parts(), self.by, self.code, self.reason, self.message]
 
     @classmethod
-    def unpacked(cls, text: bytes) -> Refusal:
-        """Return what `packed` made a text of."""
-        subject, *told = _unpacked(text)
+    def of(cls, parts: Sequence[Any]) -> Refusal:
+        """Return what `parts` told."""
+        subject, *told = parts
         return cls(Subject.of(subject), *told)
-
-
-def _packed(*parts: object) -> bytes:
-    return zlib.compress(orjson.dumps(parts))
-
-
-def _unpacked(text: bytes) -> list[Any]:
-    parts: list[Any] = orjson.loads(zlib.decompress(text))
-    return parts
 
 
 Record = TypeVar("Record", Change, Refusal)
@@ -184,39 +177,53 @@ class Ring(Generic[Record]):
     def __init__(self, kind: type[Record], most: int = KEPT, most_bytes: int = KEPT_BYTES) -> None:
         self._kind: type[Record] = kind
         self._lock = threading.Lock()
-        self._records: deque[tuple[Record | bytes, int]] = deque()
+        self._texts: deque[tuple[int, bytes]] = deque()
+        """Of those before `_records`, with how many are in each: they are forgotten together."""
+        self._records: deque[tuple[Record, int]] = deque()
         self._most = most
         self._most_bytes = most_bytes
-        self._bytes = 0
+        self._count = self._bytes = 0
         forgets(self)
 
     def __len__(self) -> int:
-        return len(self._records)
+        return self._count
 
     def add(self, record: Record, size: int = 0) -> None:
         """Keep a record, and let go of as many old ones as it takes."""
         with self._lock:
             self._records.append((record, size))
+            self._count += 1
             self._bytes += size
-            while len(self._records) > self._most or (self._bytes > self._most_bytes and self._records):
-                self._bytes -= self._records.popleft()[1]
+            while self._count > self._most or (self._bytes > self._most_bytes and self._count):
+                self._let_go()
 
     def forget(self) -> None:
         """Keep the records, but for the latest as texts."""
         with self._lock:
-            last = len(self._records) - KEPT_LOOSE
-            for place, (record, _) in enumerate(self._records):
-                if place < last and not isinstance(record, bytes):
-                    text = record.packed()
-                    self._records[place] = text, len(text)
-            self._bytes = sum(size for _, size in self._records)
+            while (count := min(len(self._records) - KEPT_LOOSE, TOGETHER)) > 0:
+                records = [self._records.popleft() for _ in range(count)]
+                text = zlib.compress(orjson.dumps([record.parts() for record, _ in records]))
+                self._texts.append((count, text))
+                self._bytes += len(text) - sum(size for _, size in records)
 
     def latest_first(self) -> Iterator[Record]:
         """Yield the records."""
         with self._lock:
-            found = [record for record, _ in self._records]
-        for record in reversed(found):
-            yield self._kind.unpacked(record) if isinstance(record, bytes) else record
+            texts, records = [*self._texts], [record for record, _ in self._records]
+        yield from reversed(records)
+        for _, text in reversed(texts):
+            for parts in reversed(orjson.loads(zlib.decompress(text))):
+                yield self._kind.of(parts)
+
+    def _let_go(self) -> None:
+        """Let go of the oldest record, or of the oldest text's."""
+        if self._texts:
+            count, text = self._texts.popleft()
+            size = len(text)
+        else:
+            count, size = 1, self._records.popleft()[1]
+        self._count -= count
+        self._bytes -= size
 
 
 @dataclass(slots=True)
