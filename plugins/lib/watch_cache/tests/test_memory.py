@@ -109,3 +109,21 @@ def test_changes_that_are_remembered_cost_a_fraction_of_what_was_replaced():
     replaced = COUNT * len(orjson.dumps(obj))
     assert held[0] < replaced / 4
     assert len(cache._history) == COUNT
+
+
+def test_changes_of_a_resource_that_rests_are_remembered_packed_however_few_they_are():
+    cache = resource("/registry/pods/", limits=HistoryLimits(events=100))
+    obj = {"metadata": metadata("web"), "spec": {"text": [f"{PADDING} {number}" for number in range(50)]}}
+
+    with measured() as held:
+        for number in range(100):
+            obj["status"] = {"podIP": secrets.token_hex(6)}
+            change(cache, "/registry/pods/default/web", obj, number + 2)
+        for _ in cache.pack_cold(100):
+            pass
+
+    before, newest = cache._history.after(99)
+    assert held[0] < 100 * len(orjson.dumps(obj)) / 4
+    assert len(cache._history) == 100
+    assert before.previous.held * 4 < len(before.previous.body)
+    assert newest.previous.held == len(newest.previous.body), "as what came after the revision is left alone"

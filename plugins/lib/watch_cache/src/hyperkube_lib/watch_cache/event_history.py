@@ -169,6 +169,26 @@ class EventHistory:
                 past[event.object.key] = event.previous
         return past
 
+    def pack_cold(self, revision: int) -> Iterator[None]:
+        """Forget what the limits do not cover, and pack what events up to a revision hold; yields between two pieces.
+
+        A resource that rests keeps its last events for long, and hardly a watch asks for them. On the clock's thread,
+        without the lock.
+        """
+        assert self._beside is not None  # noqa: S101  who packs beside has told how
+        lock, clock = self._beside
+        with lock:
+            self.forget(clock.monotonic())
+        while True:
+            for _ in range(_AT_ONCE):
+                with lock:
+                    if not self._loose or self._loose[0][0].revision > revision:
+                        return
+                    event, weight = self._take_loose()
+                    self._packed = event
+                self._pack_taken(event, weight, lock)
+            yield
+
     @property
     def _is_heavy(self) -> bool:
         return self._loose_size > self._limits.size // _LOOSE and bool(self._loose)
@@ -199,14 +219,18 @@ class EventHistory:
                     return
                 event, weight = self._take_loose()
                 self._packed = event
-            bodies = [(obj, obj.packed(self._packer, stays=True)) for obj in _held_by(event)]
-            with lock:
-                for obj, exchange in bodies:
-                    obj.exchange(exchange, self._packer)
-                if self._packed is event:  # else it was forgotten meanwhile, with what it weighed then
-                    self._size += _weight(event) - weight
-                    self._packed = None
+            self._pack_taken(event, weight, lock)
         clock.call_later(PACK_SECONDS, self._pack_beside)
+
+    def _pack_taken(self, event: CacheEvent, weight: int, lock: AbstractContextManager[object]) -> None:
+        """Pack what the event holds that is `_packed`; without the lock."""
+        bodies = [(obj, obj.packed(self._packer, stays=True)) for obj in _held_by(event)]
+        with lock:
+            for obj, exchange in bodies:
+                obj.exchange(exchange, self._packer)
+            if self._packed is event:  # else it was forgotten meanwhile, with what it weighed then
+                self._size += _weight(event) - weight
+                self._packed = None
 
     def _newest_first(self, revision: int) -> Iterator[CacheEvent]:
         newest_first = (event for _, event in reversed(self._events))

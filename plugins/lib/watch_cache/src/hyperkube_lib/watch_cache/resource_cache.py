@@ -281,9 +281,8 @@ class ResourceCache:
 
     def pack_cold(self, revision: int) -> Iterator[None]:
         """Pack what has not changed since a revision, a piece for each step; cut the history to its limits before."""
-        with self._lock:
-            self._history.forget(self._clock.monotonic())
-        return in_pieces(self._objects.all(), revision, self._pack)
+        yield from self._history.pack_cold(revision)
+        yield from in_pieces(self._objects.all(), revision, self._pack)
 
     def copy_objects(self) -> ObjectTable | None:
         """Return a table of what is cached; None while there is nothing, or something that could not be decoded."""
