@@ -24,6 +24,8 @@ _READ_NO_ANNOTATIONS = frozenset(
     {"abstractmethod", "cached_property", "classmethod", "contextmanager", "hookimpl", "override", "property"}
     | {"lru_cache", "setter", "staticmethod"}
 )
+_DOCSTRINGS_ALONE = frozenset({"numpy._core._add_newdocs"})
+"""Modules that do nothing but give docstrings to what is written in C."""
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _WITH_DOCSTRINGS = (ast.Module, ast.ClassDef, *_FUNCTIONS)
 _WITH_STATEMENTS = (ast.stmt, ast.ExceptHandler, ast.match_case)
@@ -37,7 +39,7 @@ def lean(source: bytes, name: str, path: str) -> tuple[CodeType, dict[str, str]]
     Raises:
         SyntaxError: the source cannot be compiled.
     """
-    tree = ast.parse(source, path)
+    tree = ast.parse(b"" if name in _DOCSTRINGS_ALONE else source, path)
     stripping = _Stripping(is_ours=name.partition(".")[0].partition("_")[0] == OURS)
     stripping.strip(tree, "")
     return compile(tree, path, "exec", dont_inherit=True, optimize=0), stripping.documented
