@@ -168,6 +168,22 @@ def test_what_is_not_served_any_more_is_not_gone(rig):
     assert left(rig) == []
 
 
+def test_what_is_served_as_before_is_not_remembered_anew(rig):
+    web(rig)
+    rig.settle()
+    (controller,) = rig.controllers
+    kinds, served = controller._kinds, controller._served
+
+    controller._sync_monitors()
+    same = controller._kinds is kinds and controller._served is served
+    serve_discovery(rig, apps=[])
+    controller._sync_monitors()
+
+    assert same
+    assert len(controller._kinds) < len(kinds)
+    assert controller._served < served
+
+
 def test_a_version_whose_server_does_not_answer_is_still_watched(rig):
     web(rig)
     pod(rig, "child", APP)

@@ -152,10 +152,11 @@ class GarbageCollector:
         with self._lock:
             unsure = {GroupVersion.parse(version) for version in found.failed}
             kept = {kind for kind in self._served if GroupVersion(kind.group, kind.version) in unsure}
-            self._served = kept | found.kinds
-            known = {kind.group_kind for kind in kept}
-            self._kinds = {kind: resource for kind, resource in self._kinds.items() if kind in known}
-            self._kinds |= {resource.group_kind: resource for resource in found.resources}
+            served, known = kept | found.kinds, {kind.group_kind for kind in kept}
+            kinds = {kind: resource for kind, resource in self._kinds.items() if kind in known}
+            kinds |= {resource.group_kind: resource for resource in found.resources}
+            if (served, kinds) != (self._served, self._kinds):  # equal ones would only lie elsewhere
+                self._served, self._kinds = served, kinds
             gone = [
                 gvr
                 for gvr in self._monitors
