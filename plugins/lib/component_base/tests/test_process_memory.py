@@ -108,6 +108,15 @@ def test_functions_forget_results_beyond_a_few(monkeypatch):
     assert (many.cache_info().currsize, few.cache_info().currsize) == (0, 1)
 
 
+def test_the_names_of_files_in_folders_of_packages_are_forgotten(monkeypatch):
+    folders = {"/of/packages": None}
+    monkeypatch.setattr(sys, "path_importer_cache", folders)
+
+    forget()
+
+    assert folders == {}
+
+
 def test_library_pages_are_looked_at_after_the_start_let_go_a_period_later_and_seldom_from_then_on():
     stopped, let_go, rest = StopAfter(2 * LIBRARY_PERIODS + 1), [], Rest(lambda: 0.0)
 

@@ -112,8 +112,9 @@ class Rest:
 
 
 def forget() -> None:
-    """Forget what can be made anew: what its holders say is so, results of functions, and Python's spare tuples."""
+    """Forget what can be made anew: what its holders say is so, names of files, results of functions, spare tuples."""
     forget_all()
+    forget_folders()
     for name, module in tuple(sys.modules.items()):
         if name.startswith("hyperkube"):
             for value in tuple(vars(module).values()):
