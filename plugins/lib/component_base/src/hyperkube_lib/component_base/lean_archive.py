@@ -19,8 +19,8 @@ from types import CodeType
 
 OPTIMIZATION = "leanarchive"
 """What the name of such a file says, which lies beside the bytecode of the module that starts the process."""
-MAGIC = MAGIC_NUMBER.ljust(16, b"\0")
-"""What such a file begins with."""
+MAGIC = (MAGIC_NUMBER + b"archive 2").ljust(16, b"\0")
+"""What such a file begins with: this Python's magic number, and that of the order of what follows."""
 FEW = 20
 """A part of a start's modules, as a divisor, that may be missing in the archive, or be there without being loaded."""
 
@@ -105,7 +105,7 @@ def _read(path: str) -> dict[str, tuple[bytes, CodeType]]:
         ):
             if mapped[: len(MAGIC)] != MAGIC:
                 return {}
-            rows = marshal.loads(content)  # noqa: S302  ours, as all bytecode
+            _, *rows = marshal.loads(content)  # noqa: S302  ours, as all bytecode
             return {code.co_filename: (before, code) for before, code in zip(rows[::2], rows[1::2], strict=True)}
     except (OSError, ValueError, EOFError, TypeError, NotImplementedError):  # there is none, or it was cut off
         return {}

@@ -11,8 +11,9 @@ from __future__ import annotations
 import marshal
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from importlib.machinery import SourceFileLoader
+from inspect import CO_OPTIMIZED
 
 from hyperkube_lib.component_base.lean_archive import MAGIC, header
 from hyperkube_lib.component_base.lean_bytecode import lean_content
@@ -27,9 +28,11 @@ _TEXTS = {**dict.fromkeys(b"sutaA", 4), **dict.fromkeys(b"zZ", 1)}
 _SEQUENCES = {**dict.fromkeys(b"(>", 4), ord(")"): 1}
 _CODE_NUMBERS, _CODE_OBJECTS, _LINE_NUMBER = 20, (8, 2), 4
 """A code is five numbers, eight objects, the number of its first line, and two objects more."""
-_NAME = 6
-"""Which of the objects is the name. The qualified one comes next, is a text of its own for each method, and only shown
-in messages about wrong arguments: a function gets its name for it."""
+_FLAGS = 16
+"""The first byte of the last of its numbers."""
+_CONSTANTS, _NAME = 1, 6
+"""Which of its objects are the constants and the name. The qualified name comes next, is a text of its own for each
+method, and only shown in messages about wrong arguments: a function gets its name for it."""
 
 
 class Constants:
@@ -57,6 +60,10 @@ class Constants:
                 self.uses[part] += 1
         return found
 
+    def sequence(self, parts: list[int]) -> int:
+        """Return the number of a tuple."""
+        return self.number(ord("("), len(parts).to_bytes(4, "little"), tuple(parts))
+
     def of(self, stream: bytes) -> int:
         """Return the number of the first object of a stream of `marshal`.
 
@@ -65,6 +72,15 @@ class Constants:
             IndexError: it is cut off.
         """
         return _Reader(self, stream).read()
+
+    def functions(self, code: int) -> Iterator[int]:
+        """Yield the codes of functions in that of a module or a class, but for those inside of others."""
+        for part in self.objects[self.objects[code][2][_CONSTANTS]][2]:
+            kind, content, _ = self.objects[part]
+            if kind == _CODE and content[_FLAGS] & CO_OPTIMIZED:
+                yield part
+            elif kind == _CODE:
+                yield from self.functions(part)
 
     def stream(self, root: int) -> bytes:
         """Return an object as `marshal` reads it, each of its parts once."""
@@ -145,19 +161,23 @@ class _Reader:
 def archive(paths: Iterable[str]) -> bytes:
     """Return the archive of the sources at `paths` that have lean bytecode.
 
+    The codes of functions, which stay, come ahead of those of modules and classes, which go when these are made: else
+    what is left of the latter would be holes between the former.
+
     Raises:
         ValueError: something in it is not known, or does not read as the same code.
     """
-    constants, parts, codes = Constants(), [], []
+    constants, functions, parts, codes = Constants(), [], [], []
     for path in paths:
         content = lean_content(path)
         if content is not None:
             before = header(os.stat(path))  # noqa: PTH116  as the loader does
-            parts += [constants.of(marshal.dumps(before)), constants.of(content)]
+            code = constants.of(content)
+            functions += constants.functions(code)
+            parts += [constants.of(marshal.dumps(before)), code]
             codes.append(marshal.loads(content))  # noqa: S302  ours, as all bytecode
-    root = constants.number(ord("("), len(parts).to_bytes(4, "little"), tuple(parts))
-    stream = constants.stream(root)
-    if list(marshal.loads(stream)[1::2]) != codes:  # noqa: S302  the same
+    stream = constants.stream(constants.sequence([constants.sequence(functions), *parts]))
+    if list(marshal.loads(stream)[2::2]) != codes:  # noqa: S302  the same
         raise ValueError("equal constants cannot be shared: this Python writes codes otherwise")
     return MAGIC + stream
 
