@@ -4,9 +4,9 @@ from itertools import count
 
 import orjson
 import pytest
-from hyperkube_host.apiserver.serializer.known_messages import NamedMessage, cut
+from hyperkube_host.apiserver.serializer.known_messages import cut
 from hyperkube_host.apiserver.server import ApiServer
-from hyperkube_lib.protobuf import MEDIA_TYPE, Envelope, Protobuf, close_envelope
+from hyperkube_lib.protobuf import ENVELOPE_TAIL, MEDIA_TYPE, Protobuf, close_envelope
 from hyperkube_lib.protobuf.wire import delimited
 from hyperkube_lib.serving.exchange import HttpRequest
 
@@ -32,7 +32,7 @@ def message(name, **meta):
 
 
 def pod(raw):
-    return cut(Envelope("v1", "Pod", raw))
+    return cut(close_envelope("v1", "Pod", raw), "v1", "Pod")
 
 
 @pytest.mark.parametrize("name", ["a", "a-rather-long-name", "ä", ""], ids=["short", "long", "two bytes", "none"])
@@ -40,15 +40,20 @@ def test_it_is_cut_behind_the_name(name):
     found = pod(message(name, labels={"app": "x" * 200}))
 
     other = pod(message("other", labels={"app": "x" * 200}))
-    assert (found.text, found.template) == (name, other.template)
+    assert (found.name, found.template) == (name, other.template)
     assert codec.read_message(found.unnamed, POD)["metadata"] == {"labels": {"app": "x" * 200}}
 
 
 def test_what_comes_behind_the_name_tells_templates_apart():
-    templates = {pod(raw).template for raw in (message("a"), message("a", labels={"x": "y"}), message("a") + b"\x1a\0")}
-    moved = NamedMessage("v1", "Pod", b"a", 0, pod(message("a")).rest)
+    bodies = (
+        message("a"),
+        message("a", labels={"x": "y"}),
+        message("a") + b"\x1a\0",
+        b"\n\x05\n\x01a\x12\0",
+        b"\n\x03\n\x01a\x12\0",
+    )
 
-    assert len({*templates, moved.template}) == 4
+    assert len({pod(raw).template for raw in bodies}) == len(bodies)
 
 
 @pytest.mark.parametrize(
@@ -72,6 +77,22 @@ def test_what_comes_behind_the_name_tells_templates_apart():
 )  # fmt: skip
 def test_what_does_not_begin_so_is_not_cut(raw):
     assert pod(raw) is None
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        close_envelope("v1", "Pod", b"")[:-6],
+        close_envelope("v1", "Pod", b"\n\x03\n\x01a")[:-8],
+        close_envelope("v1", "Service", b"\n\x03\n\x01a"),
+        b"k8s\0",
+        close_envelope("v1", "Pod", b"\n\x03\n\x01a")[:-4] + delimited(2, b"\n\x03\n\x01b") + ENVELOPE_TAIL,
+    ],
+    ids=["nothing", "no message", "cut off", "another kind", "no type", "two messages"],
+)
+def test_a_body_that_is_none_of_the_kind_is_not_cut(body):
+    assert cut(body, "v1", "Pod") is None
 
 
 @pytest.fixture(scope="module")
@@ -143,9 +164,9 @@ def test_a_second_name_counts(server):
     """Of a field that comes twice the last one counts, so the first is no name of the object."""
 
     def twice(first, last):
-        found = pod(message(first, labels={"app": "twice"}))
-        meta = delimited(1, first.encode()) + found.rest[: found.left] + delimited(1, last.encode())
-        return delimited(1, meta) + found.rest[found.left :]
+        _, left, size, rest = pod(message(first, labels={"app": "twice"})).template
+        meta = delimited(1, first.encode()) + rest[:size] + delimited(1, last.encode())
+        return delimited(1, meta) + rest[size:left]
 
     last = fresh()
     statuses = [post(server, twice(fresh(), last))[0] for _ in range(LEARNED)]

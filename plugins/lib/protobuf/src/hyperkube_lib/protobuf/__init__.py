@@ -6,18 +6,21 @@ kubernetes apimachinery ``pkg/runtime/serializer/protobuf`` and the ``generated.
 
 from hyperkube_lib.protobuf.codec import Protobuf
 from hyperkube_lib.protobuf.envelope import (
+    ENVELOPE_TAIL,
     MAGIC,
     MEDIA_TYPE,
     NOT_PROTOBUF,
     Envelope,
     ProtobufError,
     close_envelope,
+    envelope_head,
     enveloped,
     open_envelope,
     watch_frame,
 )
 
 __all__ = [
+    "ENVELOPE_TAIL",
     "MAGIC",
     "MEDIA_TYPE",
     "NOT_PROTOBUF",
@@ -25,6 +28,7 @@ __all__ = [
     "Protobuf",
     "ProtobufError",
     "close_envelope",
+    "envelope_head",
     "enveloped",
     "open_envelope",
     "watch_frame",

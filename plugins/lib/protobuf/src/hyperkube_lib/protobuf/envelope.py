@@ -16,8 +16,9 @@ from hyperkube.machinery.recent import Recent
 MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
 MAGIC = b"k8s\x00"
 _HEAD, _RAW = MAGIC + tag(1, BYTES), tag(2, BYTES)
-_TAIL = delimited(3, b"") + delimited(4, b"")
-_TAIL_SIZE = len(_TAIL)
+ENVELOPE_TAIL = delimited(3, b"") + delimited(4, b"")
+"""What comes behind the message in a body: two empty strings, as clients write them."""
+_TAIL_SIZE = len(ENVELOPE_TAIL)
 _SIZE_AT = len(_HEAD)
 """Where the length of the TypeMeta stands."""
 _ONE_BYTE = 0x80
@@ -55,7 +56,7 @@ def open_envelope(body: bytes) -> Envelope:
         if len(body) > _SIZE_AT:  # as clients write it: a head that came before, the message, two empty strings
             end = _SIZE_AT + body[_SIZE_AT] + 2
             known = _heads.get(body[:end])
-            if known is not None and body.endswith(_TAIL):
+            if known is not None and body.endswith(ENVELOPE_TAIL):
                 start, stop = read_length(body, end, len(body))
                 if len(body) - stop == _TAIL_SIZE:
                     return Envelope(*known, body[start:stop])
@@ -88,11 +89,12 @@ def close_envelope(api_version: str, kind: str, message: bytes) -> bytes:
 
 def enveloped(api_version: str, kind: str, raw: bytes) -> bytes:
     """Return the body for a message that has its tag and length already: field 2, as the items of lists have it."""
-    return _head(api_version, kind) + raw + _TAIL
+    return envelope_head(api_version, kind) + raw + ENVELOPE_TAIL
 
 
 @lru_cache(maxsize=1024)
-def _head(api_version: str, kind: str) -> bytes:
+def envelope_head(api_version: str, kind: str) -> bytes:
+    """Return what comes before the message in a body of a type, as Go writes it: before tag and length of field 2."""
     return MAGIC + delimited(1, delimited(1, api_version.encode()) + delimited(2, kind.encode()))
 
 

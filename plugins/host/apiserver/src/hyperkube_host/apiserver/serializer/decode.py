@@ -98,7 +98,7 @@ class BodyDecoder:
     def __init__(self, kinds: Kinds, protobuf: Protobuf) -> None:
         self._kinds = kinds
         self._protobuf = protobuf
-        self._messages: Recent[tuple[str, int, bytes], bytes] = Recent(BUSY_TEMPLATES)
+        self._messages: Recent[tuple[str, int, int, bytes], bytes] = Recent(BUSY_TEMPLATES)
         """What the messages of a template decode to, with defaults, as JSON without name."""
 
     def decode(
@@ -146,12 +146,12 @@ class BodyDecoder:
         with request.reading():
             message = self._cut(request, served)
             if message is not None and (known := self._messages.get(message.template)) is not None:
-                return _named(known, message.text)
+                return _named(known, message.name)
             document = self._parse(request, served.kind, served.codec)
             text = document.template_text()
             known = served.arrived.get(text) if text is not None else None
             if known is not None:
-                if message is not None and self._is_all_else(message, document, served.codec):
+                if message is not None and self._is_all_else(message, document, served):
                     self._messages.keep(message.template, known)
                 return _named(known, document.value["metadata"].get("name"))
             warned = len(request.warnings)
@@ -167,24 +167,19 @@ class BodyDecoder:
         """Return a body that is a message of the kind, cut behind its name; None for any other, and for a long one."""
         if request.headers.get("content-type") != negotiation.PROTOBUF or len(request.body) > TEMPLATE_MAX:
             return None
-        try:
-            envelope = open_envelope(request.body)
-        except ProtobufError:  # to be refused
-            return None
-        is_kind = envelope.kind == served.kind.kind and envelope.api_version == served.kind.api_version
-        return cut(envelope) if is_kind else None
+        return cut(request.body, served.kind.api_version, served.kind.kind)
 
-    def _is_all_else(self, message: NamedMessage, document: Document, codec: Codec) -> bool:
+    def _is_all_else(self, message: NamedMessage, document: Document, served: ServedResource) -> bool:
         """Tell whether an object that was read is what the rest of its message says, and the name before that.
 
         Else there is another name in the rest, which counts, or metadata a second time.
         """
-        if not isinstance(codec, CompiledSchema):
+        if not isinstance(served.codec, CompiledSchema):
             return False
-        rest = self._protobuf.read_message(message.unnamed, codec)
+        rest = self._protobuf.read_message(message.unnamed, served.codec)
         meta = rest.get("metadata") or {}
-        named = {**meta, "name": message.text} if message.name else meta
-        said = {"kind": message.kind, "apiVersion": message.api_version, **rest, "metadata": named}
+        named = {**meta, "name": message.name} if message.name else meta
+        said = {"kind": served.kind.kind, "apiVersion": served.kind.api_version, **rest, "metadata": named}
         return "name" not in meta and document.value == said
 
     def written(self, request: ApiRequest, kind: GroupVersionKind, codec: Codec) -> Any:

@@ -8,58 +8,52 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from hyperkube_lib.protobuf import Envelope
+from hyperkube_lib.protobuf import ENVELOPE_TAIL, envelope_head
 from hyperkube_lib.protobuf.wire import BYTES, WireError, delimited, read_length, tag
 
-_FIRST = tag(1, BYTES)
+_FIRST, _RAW = tag(1, BYTES)[0], tag(2, BYTES)[0]
 _ONE_BYTE = 0x80
 """From here on a length has more than one byte."""
-_SHORTEST = 2
-"""Bytes of a tag and a length."""
 
 
 class NamedMessage(NamedTuple):
-    """A message of an object, cut behind its name.
+    """A body with a message of an object, cut behind the object's name.
 
     Attributes:
-        name: as it stands there.
-        left: how many bytes of `rest` belong to the metadata.
-        rest: all that comes behind the name.
+        template: all but the name and the lengths that it is part of: the kind, which comes in one version, how many
+            bytes of the message follow the name, how many of these belong to the metadata, and all that follows.
+        name: of the object, read as all texts of messages are.
     """
 
-    api_version: str
-    kind: str
-    name: bytes
-    left: int
-    rest: bytes
-
-    @property
-    def text(self) -> str:
-        """The name, read as all texts of messages are."""
-        return str(self.name, "utf-8", "replace")
-
-    @property
-    def template(self) -> tuple[str, int, bytes]:
-        """All but the name; a kind comes in one version."""
-        return self.kind, self.left, self.rest
+    template: tuple[str, int, int, bytes]
+    name: str
 
     @property
     def unnamed(self) -> bytes:
         """The message without the name."""
-        return delimited(1, self.rest[: self.left]) + self.rest[self.left :]
+        _, left, meta, rest = self.template
+        return delimited(1, rest[:meta]) + rest[meta:left]
 
 
-def cut(envelope: Envelope) -> NamedMessage | None:
-    """Cut a message behind the name of its object; None where it does not begin with one, or with a long one."""
-    api_version, kind, raw = envelope
-    if raw[:1] != _FIRST:
+def cut(body: bytes, api_version: str, kind: str) -> NamedMessage | None:
+    """Cut a body of a kind behind the name; None where it does not begin with a short one as Go writes it."""
+    head = envelope_head(api_version, kind)
+    if not body.startswith(head):
         return None
+    at = len(head)
     try:
-        start, stop = read_length(raw, 1, len(raw))
-    except WireError:
+        if body[at] != _RAW:
+            return None
+        at, stop = read_length(body, at + 1, len(body))
+        if body[at] != _FIRST or body[stop:] != ENVELOPE_TAIL:  # else there may be another message
+            return None
+        at, end = read_length(body, at + 1, stop)
+        size = body[at + 1]
+        if body[at] != _FIRST or size >= _ONE_BYTE or at + 2 + size > end:
+            return None
+    except (WireError, IndexError):  # it ends too soon, and is refused by those who read all of it
         return None
-    at = start + _SHORTEST
-    if at > stop or raw[start:at][:1] != _FIRST or raw[start + 1] >= _ONE_BYTE:
-        return None
-    end = at + raw[start + 1]
-    return NamedMessage(api_version, kind, raw[at:end], stop - end, raw[end:]) if end <= stop else None
+    behind = at + 2 + size
+    return NamedMessage(
+        (kind, stop - behind, end - behind, body[behind:]), str(body[at + 2 : behind], "utf-8", "replace")
+    )
