@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,6 +12,7 @@ from hyperkube_lib.http2.request_streams import WINDOW
 from hyperkube_lib.http2.serving import Http2Serving
 from hyperkube_lib.serving.edge import Edge
 from hyperkube_lib.serving.exchange import ExecUpgrade, HttpRequest, RelayUpgrade, Response, StreamResponse
+from hyperkube_lib.serving.finite_streams import EndingSource, PieceSource
 from hyperkube_lib.serving.limits import EdgeLimits
 
 if TYPE_CHECKING:
@@ -364,6 +366,62 @@ def test_a_closing_server_ends_watches_properly(start: Start, connect: Connect, 
     assert peer.goaway == 0
     assert source.closed.is_set()
     assert edge.connections == 0
+
+
+@pytest.mark.parametrize("gzips", [False, True], ids=["plain", "gzipped"])
+def test_a_large_body_is_made_as_its_client_takes_it(start: Start, connect: Connect, toy: Toy, gzips: bool) -> None:
+    pieces, closed = [b"%06d," % number * 10_000 for number in range(50)], threading.Event()
+    toy.routes["/list"] = lambda _: StreamResponse(
+        source=EndingSource(PieceSource(iter(pieces)), closed.set), finite=True
+    )
+    peer = connect(start())
+
+    number = peer.ask("/list", *([("accept-encoding", "gzip")] if gzips else []))
+
+    status, body = peer.answer(number)
+    assert status == 200
+    assert (gzip.decompress(body) if gzips else body) == b"".join(pieces)
+    assert closed.wait(30)
+
+
+def test_a_closing_server_sends_large_bodies_to_their_end(
+    start: Start, connect: Connect, toy: Toy, source: QueueSource
+) -> None:
+    toy.routes["/list"] = lambda _: StreamResponse(source=source, finite=True)
+    edge = start()
+    peer = connect(edge)
+    number = peer.ask("/list")
+    peer.until(lambda: number in peer.heads)
+
+    closing = threading.Thread(target=edge.close, args=(2.0,))
+    closing.start()
+    peer.until(lambda: peer.goaway is not None)
+    was_closed = source.closed.is_set()
+    source.put(b"the last piece")
+    source.end()
+    data = b""
+    while more := peer.sock.recv(65536):  # the library reads nothing behind a GOAWAY
+        data += more
+    closing.join()
+
+    assert not was_closed
+    assert b"the last piece" in data
+    assert data.endswith(peer.frame(0, 1, number))  # DATA, END_STREAM
+
+
+def test_a_large_body_that_fails_is_reset(start: Start, connect: Connect, toy: Toy) -> None:
+    def failing() -> Iterator[bytes]:
+        yield b"x" * 100_000
+        raise RuntimeError("broken")
+
+    toy.routes["/list"] = lambda _: StreamResponse(source=PieceSource(failing()), finite=True)
+    peer = connect(start())
+    number = peer.ask("/list")
+
+    peer.until(lambda: number in peer.reset)
+
+    assert peer.reset[number] == 2  # INTERNAL_ERROR
+    assert number not in peer.ended
 
 
 def test_refusing_servers_refuse_over_http_2_too(start: Start, connect: Connect, toy: Toy) -> None:

@@ -59,6 +59,7 @@ class ServerStream:
         untaken: bytes of a long-running request's body that were not taken yet.
         waiting: bytes that wait for the client.
         ending: no more is added behind what waits.
+        finite: the body that grows ends by itself.
         is_last: the client is asked to connect anew behind its answer.
         blocked: the client has closed this stream's window.
         queued: it waits for its turn to send.
@@ -66,8 +67,9 @@ class ServerStream:
     """
 
     __slots__ = (
-        "_connection", "_parts", "_source", "blocked", "body", "body_bytes", "ending", "has_length", "head_only",
-        "incoming", "is_last", "number", "over", "queued", "reading", "service", "since", "untaken", "waiting",
+        "_connection", "_parts", "_source", "blocked", "body", "body_bytes", "ending", "finite", "has_length",
+        "head_only", "incoming", "is_last", "number", "over", "queued", "reading", "service", "since",
+        "untaken", "waiting",
     )  # fmt: skip
 
     def __init__(self, connection: Streams, number: int) -> None:
@@ -79,6 +81,7 @@ class ServerStream:
         self.body: list[bytes] | None = None
         self.body_bytes = self.untaken = 0
         self.is_last = self.head_only = self.has_length = self.ending = self.blocked = self.queued = self.over = False
+        self.finite = False
         self.since = connection.service.now
         self.waiting = 0
         self._parts: deque[bytes | memoryview] | None = None
@@ -89,7 +92,7 @@ class ServerStream:
     @property
     def occupation(self) -> str:
         """``busy`` with a request, or with a ``stream``."""
-        return STREAM if self.incoming is None else BUSY
+        return STREAM if self.incoming is None and not self.finite else BUSY
 
     def deliver(self, incoming: Incoming, answer: Answer) -> None:
         """Send the answer to the request, which has been worked on."""
@@ -134,7 +137,9 @@ class ServerStream:
         return not self.over
 
     def drain(self) -> None:
-        """End the body that grows, if there is one."""
+        """End the body that grows, if there is one that does not end by itself."""
+        if self.finite:
+            return
         source, self._source = self._source, None
         if source is not None:
             source.stop()
@@ -180,7 +185,7 @@ class ServerStream:
             self.end_body(broken=False)
         else:
             writer = BodyWriter(answer.source, self, loop=self.service.loop, logger=self.service.logger)
-            self._source = writer
+            self._source, self.finite = writer, answer.finite
             writer.start()
 
     def attach(self, body: Body) -> None:

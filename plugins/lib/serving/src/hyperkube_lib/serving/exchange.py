@@ -2,7 +2,8 @@
 
 A server is a `Handler`: a synchronous function from `HttpRequest` to one of three answers. A `Response` is complete
 bytes. A `StreamResponse` is a body that grows: the edge's loop drains it whenever it says there is more, so that
-thousands of open watches cost no thread each. An `UpgradeResponse` takes the connection over (WebSocket, SPDY).
+thousands of open watches cost no thread each. So is one that is too large to be held as a whole (`finite_streams`). An
+`UpgradeResponse` takes the connection over (WebSocket, SPDY).
 """
 
 from __future__ import annotations
@@ -120,11 +121,19 @@ class ChunkSource(Protocol):
 
 @dataclass(slots=True, kw_only=True)
 class StreamResponse:
-    """An answer whose body grows (a watch, a followed log); sent chunked, one flush per loop turn."""
+    """An answer whose body grows (a watch, a followed log), or is too large to be held as a whole; sent chunked.
+
+    Attributes:
+        finite: the body ends by itself (a large list), so that it is compressed as that of a `Response`, and a server
+            that closes waits for its end.
+        slow: its chunks take long to make, so that workers do it; of a finite one.
+    """
 
     status: int = 200
     headers: list[tuple[str, str]] = field(default_factory=list)
     source: ChunkSource
+    finite: bool = False
+    slow: bool = False
     websocket_protocols: tuple[str, ...] = ()
     """Sub-protocols under which a WebSocket client may take the same stream, one message per chunk."""
 

@@ -39,6 +39,7 @@ class Connection(ClosingReader):
     def __init__(self, service: Service, names: dict[bytes, str]) -> None:
         super().__init__(service, names)
         self._body_source: Body | None = None
+        self._finite = False
         self._framing = Framing.CHUNKED
         self._streamed = 0
         self._early = bytearray()
@@ -47,9 +48,14 @@ class Connection(ClosingReader):
     @property
     def occupation(self) -> str:
         """``idle``, ``busy`` with a request, or with a ``stream``."""
-        if self._body_source is not None:
+        if self._has_stream:
             return STREAM
         return IDLE if self._current is None and not self._waiting else BUSY
+
+    @property
+    def _has_stream(self) -> bool:
+        """Whether a body is sent that does not end by itself."""
+        return self._body_source is not None and not self._finite
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """A client has connected, and its TLS handshake is done."""
@@ -88,7 +94,7 @@ class Connection(ClosingReader):
     def eof_received(self) -> bool:
         """The client sends no more; over plain TCP it may still wait for its answer. Tells whether to stay open."""
         last = self._waiting[-1] if self._waiting else self._current
-        if last is None or self._secure or self._body_source is not None:
+        if last is None or self._secure or self._has_stream:
             return False
         if not self._is_refused:
             last.keep_alive = False
@@ -96,7 +102,7 @@ class Connection(ClosingReader):
 
     @property
     def _piece_bytes(self) -> int:
-        if self._body_source is None:
+        if not self._has_stream:
             return PIECE
         return STREAM_PIECE if self._streamed < BUSY_FROM else BUSY_PIECE
 
@@ -198,7 +204,7 @@ class Connection(ClosingReader):
         if isinstance(answer, Response):
             self._respond(incoming, answer)
             self._finish(incoming)
-        elif isinstance(answer, StreamResponse) and incoming.upgrade != "websocket":
+        elif isinstance(answer, StreamResponse) and (answer.finite or incoming.upgrade != "websocket"):
             self._stream(incoming, answer)
         else:
             from hyperkube_lib.serving.takeover import take_over
@@ -228,12 +234,12 @@ class Connection(ClosingReader):
             self.end_body(broken=False)
         else:
             writer = BodyWriter(answer.source, self, loop=self._loop, logger=self.service.logger)
-            self._body_source = writer
+            self._body_source, self._finite = writer, answer.finite
             writer.start()
 
     def attach(self, body: Body) -> None:
         """Tell `body` when the client has caught up or gone away."""
-        self._body_source = body
+        self._body_source, self._finite = body, False
 
     def open_body(self, incoming: Incoming, status: int, headers: list[tuple[str, str]], *, length: int | None) -> bool:
         """Begin an answer whose body comes in pieces; tell False when its headers had to be refused.
@@ -320,10 +326,10 @@ class Connection(ClosingReader):
 
     def drain(self) -> None:
         """Finish what is under way, end streams, close."""
-        if self._body_source is not None:
+        if self._current is not None and self._body_source is not None:
+            self._current.keep_alive = False
+        if self._body_source is not None and self._has_stream:
             self._body_source.stop()
-            if self._current is not None:
-                self._current.keep_alive = False
             self.end_body(broken=self._framing is Framing.LENGTH)
         elif self._current is None:
             self._close()

@@ -23,6 +23,7 @@ from hyperkube_lib.serving.exchange import (
     StreamResponse,
     TakesTurns,
 )
+from hyperkube_lib.serving.finite_streams import made_by_workers
 from hyperkube_lib.serving.known_heads import KnownHeads
 from hyperkube_lib.serving.limits import EdgeLimits
 from hyperkube_lib.serving.loop import EdgeLoop
@@ -30,7 +31,7 @@ from hyperkube_lib.serving.request_body import RequestBody
 from hyperkube_lib.serving.request_budget import RequestBudget, TimeUp
 from hyperkube_lib.serving.tls import client_context
 from hyperkube_lib.serving.turns import Turns
-from hyperkube_lib.serving.wire import compressed, late, plain, refusal
+from hyperkube_lib.serving.wire import compressed, is_encoded, late, plain, refusal
 from hyperkube_lib.serving.workers import WorkerPool
 
 from hyperkube.machinery.dataclass import dataclass
@@ -286,6 +287,8 @@ class Service:
                 return
             if incoming.gzip and isinstance(answer, Response):
                 answer = self.shrink(answer)
+            elif isinstance(answer, StreamResponse) and answer.finite:
+                made_by_workers(answer, self.workers, self.loop, gzip=incoming.gzip)
         except TimeUp:
             answer = late(request)
         except Exception as error:
@@ -317,9 +320,7 @@ class Service:
 
     def shrink(self, answer: Response) -> Response:
         """Return the answer compressed if that pays; takes milliseconds, so not on the loop."""
-        if len(answer.body) < self.limits.gzip_from or any(
-            name.lower() == "content-encoding" for name, _ in answer.headers
-        ):
+        if len(answer.body) < self.limits.gzip_from or is_encoded(answer.headers):
             return answer
         return compressed(answer)
 

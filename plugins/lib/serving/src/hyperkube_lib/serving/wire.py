@@ -17,6 +17,7 @@ CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 _STATUS_TEXT = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n" for status in HTTPStatus}
 _STATUS_TEXT[413] = "HTTP/1.1 413 Request Entity Too Large\r\n"  # Python 3.13 says "Content Too Large"
+GZIP_FIELDS = (("Content-Encoding", "gzip"), ("Vary", "Accept-Encoding"))
 _NO_BODY = frozenset((204, 304))
 _WRITES = frozenset(("POST", "PUT", "PATCH", "DELETE"))
 _REQUEST_LINE = re.compile(rb"([A-Za-z0-9!#$%&'*+.^_`|~-]+) /[^ ]* HTTP/1")
@@ -63,12 +64,21 @@ def chunk(parts: Sequence[bytes]) -> bytes:
     return b"".join((b"%x\r\n" % size, *parts, b"\r\n"))
 
 
+def gzip_packer() -> zlib._Compress:
+    """Return what gzips a body, fast rather than small (level 1)."""
+    return zlib.compressobj(1, zlib.DEFLATED, 16 + zlib.MAX_WBITS)
+
+
 def compressed(response: Response) -> Response:
-    """Return the answer with its body gzipped, fast rather than small (level 1)."""
-    packer = zlib.compressobj(1, zlib.DEFLATED, 16 + zlib.MAX_WBITS)
+    """Return the answer with its body gzipped."""
+    packer = gzip_packer()
     body = packer.compress(response.body) + packer.flush()
-    headers = [*response.headers, ("Content-Encoding", "gzip"), ("Vary", "Accept-Encoding")]
-    return Response(status=response.status, headers=headers, body=body)
+    return Response(status=response.status, headers=[*response.headers, *GZIP_FIELDS], body=body)
+
+
+def is_encoded(headers: Collection[tuple[str, str]]) -> bool:
+    """Tell whether an answer's body is compressed already, or encoded otherwise."""
+    return any(name.lower() == "content-encoding" for name, _ in headers)
 
 
 def refusal(error: ApiError, *headers: tuple[str, str]) -> Response:
