@@ -4,8 +4,10 @@ import json
 
 import orjson
 import pytest
+from hyperkube_host.apiserver.serializer import list_pieces
 from hyperkube_host.apiserver.server import ApiServer
 from hyperkube_lib.serving.exchange import HttpRequest, StreamResponse
+from hyperkube_lib.serving.finite_streams import gathered
 
 from hyperkube.kinds.resources import CONFIG_MAPS, SECRETS
 from hyperkube.machinery.errors import NotFound, UsageError
@@ -186,6 +188,32 @@ def test_a_watch_ends_when_it_ends(audited, events):
     answer.source.close()
 
     assert [event["stage"] for event in events()] == ["RequestReceived", "ResponseStarted", "ResponseComplete"]
+
+
+def test_a_large_list_is_complete_when_it_was_sent(audited, events, monkeypatch):
+    monkeypatch.setattr(list_pieces, "LARGE", 1)
+    server = audited({"level": "Metadata"})
+    http(server, "POST", MAPS, {"metadata": {"name": "m"}}, content_type="application/json")
+
+    answer = http(server, "GET", MAPS)
+    stages = [event["stage"] for event in events() if event["verb"] == "list"]
+    gathered(answer)
+
+    last = events()[-1]
+    assert stages == ["RequestReceived"]
+    assert (last["verb"], last["stage"], last["responseStatus"]["code"]) == ("list", "ResponseComplete", 200)
+
+
+def test_a_large_list_is_recorded_whole_where_answers_are(audited, events, monkeypatch):
+    monkeypatch.setattr(list_pieces, "LARGE", 1)
+    server = audited({"level": "RequestResponse"})
+    http(server, "POST", MAPS, {"metadata": {"name": "m"}}, content_type="application/json")
+
+    answer = http(server, "GET", MAPS)
+
+    last = events()[-1]
+    assert (last["verb"], last["stage"]) == ("list", "ResponseComplete")
+    assert last["responseObject"] == orjson.loads(answer.body)
 
 
 def test_requests_of_this_process_are_recorded_too(audited, events):

@@ -2,7 +2,7 @@
 
 import orjson
 import pytest
-from hyperkube_host.apiserver.serializer import encode
+from hyperkube_host.apiserver.serializer import list_pieces
 from hyperkube_host.apiserver.server import ApiServer
 from hyperkube_lib.serving.exchange import HttpRequest
 from hyperkube_lib.watch_cache.packing import Packer
@@ -41,7 +41,7 @@ def asked(server, method, body=b""):
 
 @pytest.mark.parametrize("many", [COUNT - 1, COUNT])
 def test_a_list_of_many_leaves_what_is_packed_as_it_is(server, monkeypatch, many):
-    monkeypatch.setattr(encode, "_MANY", many)
+    monkeypatch.setattr(list_pieces, "MANY", many)
     before = asked(server, "GET")
     objects = server.registry.get(CONFIG_MAPS).stored().cache.list().objects
     packer = Packer()

@@ -53,6 +53,11 @@ class AuditEvent:
     request_object: Any = None
     response_object: Any = None
 
+    @property
+    def records_response(self) -> bool:
+        """Whether the body of the answer is recorded, too."""
+        return self.config.level >= Level.RequestResponse
+
     def log_request_object(self, obj: Object) -> None:
         """Note the decoded body: what it is called, and from level Request on what it says."""
         reference, meta = self.reference, obj.get("metadata") or {}

@@ -12,7 +12,8 @@ from hyperkube_host.apiserver.audit.event import AuditEvent
 from hyperkube_host.apiserver.audit.policy import Level, Policy, Stage
 from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.request.results import ObjectResult
-from hyperkube_lib.serving.exchange import Answer, ChunkSource, ExecUpgrade, HttpRequest, Response, StreamResponse
+from hyperkube_lib.serving.exchange import Answer, ExecUpgrade, HttpRequest, Response, StreamResponse
+from hyperkube_lib.serving.finite_streams import EndingSource
 
 from hyperkube.hookspecs.authz import Attributes
 from hyperkube.machinery.clock import Clock
@@ -100,13 +101,14 @@ class Auditor:
             "metadata": {},
             "code": answer.status if isinstance(answer, StreamResponse) else _SWITCHING,
         }
-        self._emit(audit_event, Stage.RESPONSE_STARTED)
+        if not (isinstance(answer, StreamResponse) and answer.finite):
+            self._emit(audit_event, Stage.RESPONSE_STARTED)
 
         def finish() -> None:
             self._emit(audit_event, Stage.RESPONSE_COMPLETE)
 
         if isinstance(answer, StreamResponse):
-            answer.source = _WatchedSource(answer.source, finish)
+            answer.source = EndingSource(answer.source, finish)
         elif isinstance(answer, ExecUpgrade):
             answer.serve = _then(answer.serve, finish)
         else:
@@ -153,26 +155,6 @@ class Auditor:
         """Keep what is buffered and let go of the backends."""
         for backend, _ in self._backends:
             backend.close()
-
-
-class _WatchedSource:
-    """A growing body that tells when it ends."""
-
-    def __init__(self, inner: ChunkSource, finish: Callable[[], None]) -> None:
-        self._inner = inner
-        self._finish: Callable[[], None] | None = finish
-
-    def subscribe(self, notify: Callable[[], None]) -> None:
-        self._inner.subscribe(notify)
-
-    def drain(self) -> Sequence[bytes] | None:
-        return self._inner.drain()
-
-    def close(self) -> None:
-        self._inner.close()
-        finish, self._finish = self._finish, None
-        if finish is not None:
-            finish()
 
 
 Argument = TypeVar("Argument")

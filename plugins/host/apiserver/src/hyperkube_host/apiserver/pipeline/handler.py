@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,7 @@ from hyperkube_host.apiserver.routes.metrics import RequestMetrics
 from hyperkube_host.apiserver.serializer.encode import Encoder
 from hyperkube_host.apiserver.serializer.negotiation import PLAIN
 from hyperkube_lib.serving.exchange import Answer, HttpRequest, Postponed, Response, StreamResponse
+from hyperkube_lib.serving.finite_streams import EndingSource, gathered
 from hyperkube_lib.serving.priority import Priority
 from hyperkube_lib.serving.turns import Turns
 
@@ -44,6 +46,8 @@ if TYPE_CHECKING:
 
 _LONG_RUNNING_PARTS = frozenset({"log", "exec", "attach", "portforward", "proxy"})
 _MISPLACED_TOKEN = "the provided Authorization header contains extra space before the bearer token, and is ignored"  # noqa: S105 -- a text
+SEAT_SECONDS = 60.0
+"""How long the sending of an answer takes a seat at most: after that, Kubernetes breaks off what is no watch."""
 UNKNOWN_USER = UserInfo("")
 """The user of a request whose credentials were wrong."""
 
@@ -134,15 +138,36 @@ class ApiHandler:
         """Answer one request of this process, which never waits for a seat; never raises."""
         call = _Call(request, self._clock.monotonic(), request.headers.get("audit-id") or unique_id(self._random))
         answer = self._guarded(call, self._open)
-        return self._end(call, answer) if answer is not None else self._proceed(call)
+        answer = self._end(call, answer) if answer is not None else self._proceed(call)
+        return gathered(answer) if isinstance(answer, StreamResponse) and answer.finite else answer
 
     def _proceed(self, call: _Call) -> Answer:
+        answer: Answer | None = None
         try:
             answer = self._guarded(call, self._answer)
         finally:
             if call.limited is not None:
-                call.limited.finish()
+                self._release(call.limited, answer)
         return self._end(call, answer or self._encoder.error(call.api, InternalError("no answer"), call.accept))
+
+    def _release(self, limited: LimitedRequest, answer: Answer | None) -> None:
+        """Give the seat of a request back, of a large list when it has been sent, unless its client takes too long."""
+        if not (isinstance(answer, StreamResponse) and answer.finite):
+            limited.finish()
+            return
+        seat = [limited.finish]
+
+        def finish() -> None:
+            with suppress(IndexError):  # whoever takes it out, timer or loop, is the only one
+                seat.pop()()
+
+        timer = self._clock.call_later(SEAT_SECONDS, finish)
+
+        def ended() -> None:
+            timer.cancel()
+            finish()
+
+        answer.source = EndingSource(answer.source, ended)
 
     def _guarded(self, call: _Call, step: Callable[[_Call], Answer | None]) -> Answer | None:
         """Take a step; what it raises becomes the answer."""
@@ -211,6 +236,8 @@ class ApiHandler:
         """Complete the answer's headers, and write down that it was given."""
         api = call.api
         self._finish(answer, call)
+        if call.api is not None and call.api.is_recorded_whole and isinstance(answer, StreamResponse) and answer.finite:
+            answer = gathered(answer)
         if self.audit is not None:
             self._record(self.audit, call.request, api, answer, call.audit_id, crashed=call.crashed)
         if api is not None:

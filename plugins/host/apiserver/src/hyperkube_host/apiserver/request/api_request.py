@@ -87,6 +87,11 @@ class ApiRequest:
         values = self.query.get(name)
         return values[0] if values else ""
 
+    @property
+    def is_recorded_whole(self) -> bool:
+        """Whether the audit log gets the body of the answer, too."""
+        return self.audit_event is not None and self.audit_event.records_response
+
     def warn(self, text: str) -> None:
         """Add a warning for the client, once."""
         self.warnings.append(text)

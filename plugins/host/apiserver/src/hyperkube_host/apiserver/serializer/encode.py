@@ -18,6 +18,7 @@ from hyperkube_host.apiserver.serializer import negotiation
 from hyperkube_host.apiserver.serializer.coarse_timers import CoarseTimers
 from hyperkube_host.apiserver.serializer.decode import internal_package
 from hyperkube_host.apiserver.serializer.encodings import RAW_FIELD, ObjectEncoder
+from hyperkube_host.apiserver.serializer.list_pieces import JsonItems, ListBody, NoItems
 from hyperkube_host.apiserver.serializer.negotiation import JSON, PROTOBUF, STREAMS, YAML, Format
 from hyperkube_host.apiserver.serializer.tables import (
     META_VERSION,
@@ -35,6 +36,7 @@ from hyperkube_lib.protobuf import Protobuf, enveloped
 from hyperkube_lib.protobuf.wire import delimited
 from hyperkube_lib.serving import json
 from hyperkube_lib.serving.exchange import Answer, ChunkSource, Response, StreamResponse
+from hyperkube_lib.serving.finite_streams import PieceSource
 from hyperkube_lib.watch_cache.cached_object import CachedObject
 
 from hyperkube.machinery.clock import Clock
@@ -49,8 +51,6 @@ JSON_HEADER, _MESSAGE_HEADER = ("Content-Type", JSON), ("Content-Type", PROTOBUF
 NO_CACHE = ("Cache-Control", "no-cache, private")
 _STREAMED_VERBS = frozenset({"list", "watch"})
 _TRANSFORMED_VERBS = frozenset({"get", "list", "watch"})
-_MANY = 5000
-"""Objects of a list above which what is packed in the cache stays so: to pack all of a cluster again costs a second."""
 
 
 @lru_cache(maxsize=512)
@@ -225,12 +225,10 @@ class Encoder:
         elif wanted.media_type == PROTOBUF and isinstance(served.codec, CompiledSchema):
             return ok(self._binary_page(page, served.codec, meta), media_type=PROTOBUF)
         else:
-            body = page_bytes(page, meta)
+            return _in_pieces(request, json_list(page, meta), wanted)
         if wanted.media_type == PROTOBUF:
             return ok(body, media_type=PROTOBUF)
-        if wanted.media_type == YAML or wants_pretty(request):
-            body = write(orjson.loads(body), wanted.media_type, pretty=wants_pretty(request))
-        return ok(body, media_type=wanted.media_type)
+        return _in_pieces(request, ListBody(body, NoItems(), b""), wanted)
 
     def _table(self, request: ApiRequest, page: ListPage, wanted: Format) -> bytes:
         served, include, version = page.served, request.param("includeObject"), wanted.version
@@ -348,33 +346,23 @@ def without_type(obj: Object) -> Object:
     return {name: value for name, value in obj.items() if name not in {"kind", "apiVersion"}}
 
 
-def page_bytes(page: ListPage, meta: Object) -> bytes:
-    """Return the JSON of a list: the cache's fragments, joined."""
+def json_list(page: ListPage, meta: Object) -> ListBody:
+    """Return a list as JSON."""
     kind = page.served.list_kind()
-    head = orjson.dumps({"kind": kind.kind, "apiVersion": kind.api_version, "metadata": meta})
-    if page.computed is not None:
-        items = orjson.dumps([without_type(obj) for obj in page.computed])[1:-1]
-    else:
-        return _joined(page, head)
-    return b'%s,"items":[%s]}\n' % (head[:-1], items)
+    head = orjson.dumps({"kind": kind.kind, "apiVersion": kind.api_version, "metadata": meta})[:-1] + b',"items":['
+    if page.computed is None and not page.served.waits:
+        return ListBody(head, JsonItems(page), b"]}\n")
+    items = [without_type(obj) for obj in page.computed] if page.computed is not None else items_of(page)
+    return ListBody(head + orjson.dumps(items)[1:-1], NoItems(), b"]}\n")
 
 
-def _joined(page: ListPage, head: bytes) -> bytes:
-    """Return a list of the cache's objects in one pass: megabytes are copied once."""
-    served = page.served
-    if served.waits:
-        return b'%s,"items":%s}\n' % (head[:-1], orjson.dumps(items_of(page)))
-    parts: list[bytes | memoryview] = [head[:-1], b',"items":[']
-    prefix, plain = served.type_prefix, not (served.converts or served.custom)
-    skipped = len(prefix)
-    in_passing = len(page.objects) > _MANY
-    for cached in page.objects:
-        body = cached.body_in_passing if in_passing else cached.body
-        if plain and body.startswith(prefix):
-            parts += (b"{", memoryview(body)[skipped:], b",")
-        else:
-            parts += (served.fragment(cached), b",")
-    if page.objects:
-        parts.pop()
-    parts.append(b"]}\n")
-    return b"".join(parts)
+def _in_pieces(request: ApiRequest, body: ListBody, wanted: Format) -> Answer:
+    """Return the answer with a list, in pieces if it is large; in YAML, or indented, as a whole."""
+    if wanted.media_type == YAML or wants_pretty(request):
+        text = write(orjson.loads(body.whole()), wanted.media_type, pretty=wants_pretty(request))
+        return ok(text, media_type=wanted.media_type)
+    encoded = body.encoded()
+    if isinstance(encoded, bytes):
+        return ok(encoded, media_type=wanted.media_type)
+    headers = [("Content-Type", wanted.media_type), NO_CACHE]
+    return StreamResponse(headers=headers, source=PieceSource(encoded), finite=True)

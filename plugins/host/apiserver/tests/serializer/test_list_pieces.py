@@ -1,0 +1,158 @@
+"""Large lists: the same bytes in pieces."""
+
+import threading
+
+import orjson
+import pytest
+from hyperkube_host.apiserver.serializer import list_pieces
+from hyperkube_host.apiserver.server import ApiServer
+from hyperkube_lib.serving.exchange import HttpRequest, Response, StreamResponse
+from hyperkube_lib.serving.finite_streams import gathered
+from hyperkube_lib.watch_cache.packing import Packer
+
+from hyperkube.kinds.resources import CONFIG_MAPS
+from hyperkube.machinery.users import LOOPBACK
+from hyperkube.storage.memory import MemoryStore
+
+pytest.importorskip("hyperkube_api.core", reason="needs the core API group")
+
+MAPS = "/api/v1/namespaces/default/configmaps"
+WIDGETS = "/apis/example.com/v1/namespaces/default/widgets"
+COUNT = 12
+DEFINITION = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": "widgets.example.com"},
+    "spec": {
+        "group": "example.com",
+        "scope": "Namespaced",
+        "names": {"plural": "widgets", "singular": "widget", "kind": "Widget"},
+        "versions": [
+            {
+                "name": "v1",
+                "served": True,
+                "storage": True,
+                "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
+            }
+        ],
+    },
+}
+"""A kind of objects that repeat their type in each item of a list."""
+
+
+@pytest.fixture(scope="module")
+def server():
+    server = ApiServer(
+        options={"admission-control": ["AlwaysAdmit"], "authorization-mode": ["AlwaysAllow"]}, store=MemoryStore()
+    )
+    server.start()
+    asked(server, "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", DEFINITION)
+    while asked(server, "GET", WIDGETS).status == 404:
+        threading.Event().wait(0.02)
+    widget = {"apiVersion": "example.com/v1", "kind": "Widget"}
+    for number in range(COUNT):
+        made = {"metadata": {"name": f"c{number}"}, "data": {"text": "a line of a text " * 100}}
+        assert asked(server, "POST", MAPS, made).status == 201
+        assert asked(server, "POST", WIDGETS, {**widget, **made}).status == 201
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def small_pieces(monkeypatch):
+    monkeypatch.setattr(list_pieces, "LARGE", 5000)
+    monkeypatch.setattr(list_pieces, "PIECE_BYTES", 3000)
+
+
+def asked(server, method, path, body=None, accept="application/json", media="application/json"):
+    headers = {"content-type": media, "accept": accept}
+    path, _, query = path.partition("?")
+    return server.handler.handle(
+        HttpRequest(
+            method=method,
+            path=path,
+            query_string=query,
+            headers=headers,
+            body=b"" if body is None else orjson.dumps(body),
+            user=LOOPBACK,
+        )
+    )
+
+
+def plain(headers):
+    return [field for field in headers if field[0] != "Audit-Id"]
+
+
+PATHS = pytest.mark.parametrize("path", [MAPS, WIDGETS, f"{MAPS}?limit=7"], ids=["built in", "custom", "a page"])
+
+
+@PATHS
+def test_the_pieces_are_the_same_bytes(server, monkeypatch, path):
+    whole = asked(server, "GET", path)
+    monkeypatch.setattr(list_pieces, "LARGE", 5000)
+    monkeypatch.setattr(list_pieces, "PIECE_BYTES", 3000)
+    answer = asked(server, "GET", path)
+
+    assert isinstance(whole, Response)
+    assert isinstance(answer, StreamResponse)
+    assert (answer.finite, answer.status, plain(answer.headers)) == (True, 200, plain(whole.headers))
+    pieces = []
+    while (chunks := answer.source.drain()) is not None:
+        pieces += chunks
+    assert b"".join(pieces) == whole.body
+    assert len(pieces) > 3
+    assert max(map(len, pieces)) < 3000 + 2500
+
+
+def test_a_list_that_ends_where_it_would_be_large_is_whole(server, monkeypatch):
+    whole = asked(server, "GET", MAPS).body
+    objects = server.registry.get(CONFIG_MAPS).stored().cache.list(namespace="default").objects
+    sizes = [len(obj.body) for obj in objects]
+    monkeypatch.setattr(list_pieces, "LARGE", sum(sizes) + 1)
+
+    assert asked(server, "GET", MAPS).body == whole
+    monkeypatch.setattr(list_pieces, "LARGE", sum(sizes))
+    assert gathered(asked(server, "GET", MAPS)).body == whole
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_the_pieces_are_of_one_revision(server):
+    before = asked(server, "GET", MAPS)
+    patch = {"data": {"text": "changed"}}
+    assert asked(server, "PATCH", f"{MAPS}/c9", patch, media="application/merge-patch+json").status == 200
+
+    first, second = (orjson.loads(gathered(answer).body) for answer in (before, asked(server, "GET", MAPS)))
+
+    assert "changed" not in [item["data"]["text"] for item in first["items"]]
+    assert "changed" in [item["data"]["text"] for item in second["items"]]
+    assert int(first["metadata"]["resourceVersion"]) < int(second["metadata"]["resourceVersion"])
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_what_is_indented_is_whole(server):
+    answer = asked(server, "GET", f"{MAPS}?pretty=1")
+
+    assert isinstance(answer, Response)
+    assert len(orjson.loads(answer.body)["items"]) == COUNT
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_what_is_packed_is_unpacked_when_its_turn_has_come(server, monkeypatch):
+    monkeypatch.setattr(list_pieces, "MANY", COUNT - 1)
+    objects = server.registry.get(CONFIG_MAPS).stored().cache.list(namespace="default").objects
+    packer = Packer()
+    for obj in objects:
+        obj.pack(packer)
+    packed = sum(obj.held for obj in objects)
+
+    answer = asked(server, "GET", MAPS)
+
+    assert len(orjson.loads(gathered(answer).body)["items"]) == COUNT
+    assert sum(obj.held for obj in objects) == packed
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_a_client_in_the_process_gets_it_whole(server):
+    answer = server.client(LOOPBACK).request("GET", MAPS)
+
+    assert len(orjson.loads(answer.body)["items"]) == COUNT
