@@ -1,5 +1,6 @@
 """Large lists: the same bytes in pieces."""
 
+import re
 import threading
 
 import orjson
@@ -83,25 +84,47 @@ def plain(headers):
     return [field for field in headers if field[0] != "Audit-Id"]
 
 
-PATHS = pytest.mark.parametrize("path", [MAPS, WIDGETS, f"{MAPS}?limit=7"], ids=["built in", "custom", "a page"])
+META = "g=meta.k8s.io;v=v1;as"
+MESSAGE = "application/vnd.kubernetes.protobuf"
+AGE = re.compile(rb'"\d+s"')
 
 
-@PATHS
-def test_the_pieces_are_the_same_bytes(server, monkeypatch, path):
-    whole = asked(server, "GET", path)
-    monkeypatch.setattr(list_pieces, "LARGE", 5000)
-    monkeypatch.setattr(list_pieces, "PIECE_BYTES", 3000)
-    answer = asked(server, "GET", path)
+@pytest.mark.parametrize(
+    ("path", "accept", "slow"),
+    [
+        (MAPS, "application/json", False),
+        (WIDGETS, "application/json", False),
+        (f"{MAPS}?limit=7", "application/json", False),
+        (MAPS, MESSAGE, True),
+        (MAPS, f"application/json;{META}=Table", True),
+        (f"{MAPS}?includeObject=Object", f"application/json;{META}=Table", True),
+        (WIDGETS, f"application/json;{META}=Table", True),
+        (MAPS, f"application/json;{META}=PartialObjectMetadataList", True),
+        (WIDGETS, f"{MESSAGE};{META}=PartialObjectMetadataList", True),
+    ],
+    ids=[
+        "built in", "custom", "a page", "protobuf", "table", "table with objects", "table of custom objects", "metadata",
+        "metadata in protobuf",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("seconds", [0.0, 3600.0], ids=["item by item", "as many as fit"])
+def test_the_pieces_are_the_same_bytes(server, monkeypatch, path, accept, slow, seconds):
+    whole = asked(server, "GET", path, accept=accept)
+    for name, size in (("LARGE", 4000), ("LARGE_ENCODED", 500), ("PIECE_BYTES", 3000)):
+        monkeypatch.setattr(list_pieces, name, size)
+    monkeypatch.setattr(list_pieces, "SLICE_SECONDS", seconds)
+    answer = asked(server, "GET", path, accept=accept)
 
     assert isinstance(whole, Response)
     assert isinstance(answer, StreamResponse)
-    assert (answer.finite, answer.status, plain(answer.headers)) == (True, 200, plain(whole.headers))
+    assert (answer.finite, answer.slow, answer.status) == (True, slow, 200)
+    assert plain(answer.headers) == plain(whole.headers)
     pieces = []
     while (chunks := answer.source.drain()) is not None:
         pieces += chunks
-    assert b"".join(pieces) == whole.body
-    assert len(pieces) > 3
+    assert AGE.sub(b"", b"".join(pieces)) == AGE.sub(b"", whole.body)
     assert max(map(len, pieces)) < 3000 + 2500
+    assert len(pieces) > len(whole.body) // 5500
 
 
 def test_a_list_that_ends_where_it_would_be_large_is_whole(server, monkeypatch):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from hyperkube_lib.protobuf.envelope import ProtobufError, close_envelope, open_envelope
+from hyperkube_lib.protobuf.envelope import ProtobufError, around, close_envelope, open_envelope
 from hyperkube_lib.protobuf.wire import WireError, delimited
 
 from hyperkube.machinery.objects import Object
@@ -75,6 +75,11 @@ class Protobuf:
             items: messages made by `write_message`, each as field 2.
             list_meta: the schema of ListMeta.
         """
-        metadata = self.write_message(head.get("metadata", {}), list_meta)
-        message = delimited(1, metadata) + b"".join(items)
-        return close_envelope(head["apiVersion"], head["kind"], message)
+        items = list(items)
+        before, after = self.around_items(head, sum(map(len, items)), list_meta)
+        return b"".join((before, *items, after))
+
+    def around_items(self, head: Object, size: int, list_meta: CompiledSchema) -> tuple[bytes, bytes]:
+        """Return what comes before and after the items of a list, which have so many bytes; else as `encode_list`."""
+        metadata = delimited(1, self.write_message(head.get("metadata", {}), list_meta))
+        return around(head["apiVersion"], head["kind"], metadata, size)

@@ -87,6 +87,11 @@ def close_envelope(api_version: str, kind: str, message: bytes) -> bytes:
     return enveloped(api_version, kind, delimited(2, message))
 
 
+def around(api_version: str, kind: str, begin: bytes, size: int) -> tuple[bytes, bytes]:
+    """Return what comes before and after the rest of a message that begins so and has `size` more bytes."""
+    return envelope_head(api_version, kind) + _RAW + varint(len(begin) + size) + begin, ENVELOPE_TAIL
+
+
 def enveloped(api_version: str, kind: str, raw: bytes) -> bytes:
     """Return the body for a message that has its tag and length already: field 2, as the items of lists have it."""
     return envelope_head(api_version, kind) + raw + ENVELOPE_TAIL

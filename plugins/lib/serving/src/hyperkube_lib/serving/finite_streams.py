@@ -24,7 +24,7 @@ AHEAD_BYTES = 4 * PIECE_BYTES
 
 
 class PieceSource:
-    """The `ChunkSource` of pieces that are made one after the other."""
+    """The `ChunkSource` of pieces that are made one after the other; behind an empty one others have a turn, too."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
         self._pieces = pieces
@@ -167,7 +167,7 @@ class WorkerSource:
                 else:
                     self._ready.extend(chunks)
                     self._bytes += sum(map(len, chunks))
-            if notify is not None:
+            if notify is not None and (chunks is None or any(chunks)):
                 notify()
 
     def _goes_on(self) -> bool:

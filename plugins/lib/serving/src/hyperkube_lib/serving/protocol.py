@@ -268,7 +268,8 @@ class Connection(ClosingReader):
         """Send a piece of the body that grows."""
         if self._transport is not None:
             data = chunk(chunks) if self._framing is Framing.CHUNKED else b"".join(chunks)
-            self._write(data)
+            if data:
+                self._write(data)
             self._streamed += len(data)
 
     def end_body(self, *, broken: bool) -> None:

@@ -354,14 +354,14 @@ class ServedResource:
 
     def parsed(self, cached: CachedObject) -> Object:
         """Return an object of the caller's own in this version."""
-        return self.from_storage(orjson.loads(cached.body))
+        return self.from_storage(orjson.loads(cached.body_in_passing))
 
     def parsed_all(self, cached: Iterable[CachedObject]) -> Parsed:
         """Return objects of the caller's own in this version; where another server converts them, in one go."""
         convert = self.spec.from_storage_all
         if convert is None:
             return [self.parsed(one) for one in cached]
-        return convert([orjson.loads(one.body) for one in cached])
+        return convert([orjson.loads(one.body_in_passing) for one in cached])
 
     def fragment(self, cached: CachedObject) -> bytes:
         """Return the JSON of an object as an item of a list: built-in kinds do not repeat their type there."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
+from functools import partial as partial_call
 
 import orjson
 from hyperkube_host.apiserver.request.api_request import ApiRequest
@@ -18,7 +19,7 @@ from hyperkube_host.apiserver.serializer import negotiation
 from hyperkube_host.apiserver.serializer.coarse_timers import CoarseTimers
 from hyperkube_host.apiserver.serializer.decode import internal_package
 from hyperkube_host.apiserver.serializer.encodings import RAW_FIELD, ObjectEncoder
-from hyperkube_host.apiserver.serializer.list_pieces import JsonItems, ListBody, NoItems
+from hyperkube_host.apiserver.serializer.list_pieces import EncodedItems, JsonItems, ListBody, MessageList, whole_list
 from hyperkube_host.apiserver.serializer.negotiation import JSON, PROTOBUF, STREAMS, YAML, Format
 from hyperkube_host.apiserver.serializer.tables import (
     META_VERSION,
@@ -29,6 +30,7 @@ from hyperkube_host.apiserver.serializer.tables import (
     shown_as,
     table,
     table_bytes,
+    table_head,
 )
 from hyperkube_host.apiserver.serializer.waiting_stream import WaitingStream
 from hyperkube_host.apiserver.serializer.watch_stream import WatchStream, frames_for
@@ -214,7 +216,8 @@ class Encoder:
         return ok(self.protobuf.encode(obj, schema), status=result.status, media_type=PROTOBUF)
 
     def _page(self, request: ApiRequest, page: ListPage, wanted: Format) -> Answer:
-        served, meta = page.served, page_metadata(page)
+        served = page.served
+        body: ListBody | MessageList
         if wanted.kind == "Table":
             body = self._table(request, page, wanted)
         elif wanted.kind == "PartialObjectMetadataList":
@@ -223,50 +226,62 @@ class Encoder:
             shown = f"*{internal_package(served.kind.group)}.{served.list_kind().kind}"
             raise NotAcceptable(f"you requested {wanted.kind}, but the requested object is a list ({shown})")
         elif wanted.media_type == PROTOBUF and isinstance(served.codec, CompiledSchema):
-            return ok(self._binary_page(page, served.codec, meta), media_type=PROTOBUF)
+            body = self._binary_page(page, served.codec)
+            wanted = negotiation.MESSAGE
         else:
-            return _in_pieces(request, json_list(page, meta), wanted)
-        if wanted.media_type == PROTOBUF:
-            return ok(body, media_type=PROTOBUF)
-        return _in_pieces(request, ListBody(body, NoItems(), b""), wanted)
+            body = json_list(page)
+        if wanted.media_type == YAML or (wanted.media_type != PROTOBUF and wants_pretty(request)):
+            text = write(orjson.loads(body.whole()), wanted.media_type, pretty=wants_pretty(request))
+            return ok(text, media_type=wanted.media_type)
+        encoded = body.encoded()
+        if isinstance(encoded, bytes):
+            return ok(encoded, media_type=wanted.media_type)
+        headers = [("Content-Type", wanted.media_type), NO_CACHE]
+        return StreamResponse(headers=headers, source=PieceSource(encoded), finite=True, slow=body.slow)
 
-    def _table(self, request: ApiRequest, page: ListPage, wanted: Format) -> bytes:
+    def _table(self, request: ApiRequest, page: ListPage, wanted: Format) -> ListBody:
         served, include, version = page.served, request.param("includeObject"), wanted.version
         now, meta = self.clock.now(), page_metadata(page)
         if not is_shared(page) or served.spec.row_order is not None:
-            objects = items_of(page)
-            return orjson.dumps(
-                table(served, objects, meta, now, include=include, version=version, columns=self.columns)
-            )
+            shown = table(served, items_of(page), meta, now, include=include, version=version, columns=self.columns)
+            return whole_list(orjson.dumps(shown))
         check_include(include)
-        row = self.objects.row
-        rows = [row(served, cached, now, include=include, version=version) for cached in page.objects]
-        return table_bytes(served, rows, meta, version, self.columns)
+        if not page.objects:
+            return whole_list(table_bytes(served, [], meta, version, self.columns))
+        rows = EncodedItems(
+            page.objects, partial_call(self.objects.row, served, now=now, include=include, version=version)
+        )
+        return ListBody(table_head(served, meta, version, self.columns) + b"[", rows, b"]}\n", slow=True)
 
-    def _partial_page(self, page: ListPage, wanted: Format) -> bytes:
-        served, meta, version = page.served, page_metadata(page), wanted.version
-        head = {"kind": wanted.kind, "apiVersion": f"{META_VERSION}/{version}", "metadata": meta}
+    def _partial_page(self, page: ListPage, wanted: Format) -> ListBody | MessageList:
+        served, version = page.served, wanted.version
+        head = {"kind": wanted.kind, "apiVersion": f"{META_VERSION}/{version}", "metadata": page_metadata(page)}
+        if wanted.media_type == PROTOBUF and is_shared(page) and version == "v1":
+            schema = partial_schema(replace(wanted, kind="PartialObjectMetadata"))
+            encode = partial_call(self.objects.partial_message, served, schema=schema)
+            return self._messages(head, EncodedItems(page.objects, encode, separator=b""))
         if wanted.media_type == PROTOBUF:
-            if is_shared(page) and version == "v1":
-                schema = partial_schema(replace(wanted, kind="PartialObjectMetadata"))
-                items = [self.objects.partial_message(served, cached, schema) for cached in page.objects]
-                return self.protobuf.encode_list(head, items, meta_schema("ListMeta"))
             body = {**head, "items": [partial(served, obj, version) for obj in items_of(page)]}
-            return self.protobuf.encode(body, partial_schema(wanted))
-        if is_shared(page):
-            shown = [self.objects.partial(served, cached, version) for cached in page.objects]
-        else:
-            shown = [orjson.dumps(partial(served, obj, version)) for obj in items_of(page)]
-        return b'%s,"items":[%s]}' % (orjson.dumps(head)[:-1], b",".join(shown))
+            return whole_list(self.protobuf.encode(body, partial_schema(wanted)))
+        if not is_shared(page):
+            return whole_list(
+                orjson.dumps({**head, "items": [partial(served, obj, version) for obj in items_of(page)]})
+            )
+        items = EncodedItems(page.objects, partial_call(self.objects.partial, served, version=version))
+        return ListBody(orjson.dumps(head)[:-1] + b',"items":[', items, b"]}\n", slow=True)
 
-    def _binary_page(self, page: ListPage, schema: CompiledSchema, meta: Object) -> bytes:
+    def _binary_page(self, page: ListPage, schema: CompiledSchema) -> ListBody | MessageList:
         kind = page.served.list_kind()
-        head = {"kind": kind.kind, "apiVersion": kind.api_version, "metadata": meta}
+        head = {"kind": kind.kind, "apiVersion": kind.api_version, "metadata": page_metadata(page)}
         if is_shared(page):
-            items = [self.objects.message(page.served, cached, schema) for cached in page.objects]
-        else:
-            items = [delimited(RAW_FIELD, self.protobuf.write_message(obj, schema)) for obj in items_of(page)]
-        return self.protobuf.encode_list(head, items, meta_schema("ListMeta"))
+            encode = partial_call(self.objects.message, page.served, schema=schema)
+            return self._messages(head, EncodedItems(page.objects, encode, separator=b""))
+        items = [delimited(RAW_FIELD, self.protobuf.write_message(obj, schema)) for obj in items_of(page)]
+        return whole_list(self.protobuf.encode_list(head, items, meta_schema("ListMeta")))
+
+    def _messages(self, head: Object, items: EncodedItems) -> MessageList:
+        around, list_meta = self.protobuf.around_items, meta_schema("ListMeta")
+        return MessageList(lambda size: around(head, size, list_meta), items)
 
     def _watch(self, request: ApiRequest, watching: OpenedWatch, wanted: Format) -> Answer:
         include = request.param("includeObject")
@@ -346,23 +361,11 @@ def without_type(obj: Object) -> Object:
     return {name: value for name, value in obj.items() if name not in {"kind", "apiVersion"}}
 
 
-def json_list(page: ListPage, meta: Object) -> ListBody:
+def json_list(page: ListPage) -> ListBody:
     """Return a list as JSON."""
     kind = page.served.list_kind()
-    head = orjson.dumps({"kind": kind.kind, "apiVersion": kind.api_version, "metadata": meta})[:-1] + b',"items":['
-    if page.computed is None and not page.served.waits:
-        return ListBody(head, JsonItems(page), b"]}\n")
+    head = {"kind": kind.kind, "apiVersion": kind.api_version, "metadata": page_metadata(page)}
+    if is_shared(page):
+        return ListBody(orjson.dumps(head)[:-1] + b',"items":[', JsonItems(page), b"]}\n")
     items = [without_type(obj) for obj in page.computed] if page.computed is not None else items_of(page)
-    return ListBody(head + orjson.dumps(items)[1:-1], NoItems(), b"]}\n")
-
-
-def _in_pieces(request: ApiRequest, body: ListBody, wanted: Format) -> Answer:
-    """Return the answer with a list, in pieces if it is large; in YAML, or indented, as a whole."""
-    if wanted.media_type == YAML or wants_pretty(request):
-        text = write(orjson.loads(body.whole()), wanted.media_type, pretty=wants_pretty(request))
-        return ok(text, media_type=wanted.media_type)
-    encoded = body.encoded()
-    if isinstance(encoded, bytes):
-        return ok(encoded, media_type=wanted.media_type)
-    headers = [("Content-Type", wanted.media_type), NO_CACHE]
-    return StreamResponse(headers=headers, source=PieceSource(encoded), finite=True)
+    return whole_list(orjson.dumps({**head, "items": items}))

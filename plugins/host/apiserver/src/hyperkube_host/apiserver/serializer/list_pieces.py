@@ -4,25 +4,39 @@ A list of all pods of a large cluster has hundreds of megabytes. Joined, they wo
 them would keep the interpreter from everyone else meanwhile. So of a large list only the objects are taken at once, all
 of one revision; what is sent of them is made as it is sent.
 
-Source: kubernetes apimachinery ``pkg/runtime/serializer/json/collections.go`` (streamEncodeCollections).
+Source: kubernetes apimachinery ``pkg/runtime/serializer/json/collections.go`` (streamEncodeCollections) and
+``pkg/runtime/serializer/protobuf/collections.go``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from math import inf
 from typing import Protocol, TypeAlias
 
 from hyperkube_host.apiserver.request.results import ListPage
 from hyperkube_lib.serving.finite_streams import PIECE_BYTES
+from hyperkube_lib.watch_cache.cached_object import CachedObject
+
+from hyperkube.machinery.clock import SystemClock
 
 LARGE = 4 << 20
 """Bytes from which a list is sent in pieces."""
 
+LARGE_ENCODED = 1 << 20
+"""The same of one that is not sent as it is kept: a thousand rows or messages, each of which may have to be made."""
+
 MANY = 5000
 """Objects of a list above which what is packed in the cache stays so: to pack all of a cluster again costs a second."""
 
+SLICE_SECONDS = 0.001
+"""How long rows or messages of a piece are made before others have their turn."""
+
 Parts: TypeAlias = "list[bytes | memoryview]"
 """Bytes that follow each other."""
+
+_monotonic = SystemClock().monotonic  # of the machine, whatever the cluster's time
 
 
 class Items(Protocol):
@@ -34,18 +48,21 @@ class Items(Protocol):
 
     ended: bool
 
-    def take(self, size: int) -> Parts:
-        """Return the next items, a comma before each, until they have so many bytes or so: about a piece's."""
+    def take(self, size: int, seconds: float = inf) -> Parts:
+        """Return the next items, with what separates them before each, until they have so many bytes or so.
+
+        Those that have to be made are fewer when the seconds are over.
+        """
 
 
-class NoItems:
+class _NoItems:
     """The items of a list that is encoded as a whole."""
 
     ended = True
 
-    def take(self, size: int) -> Parts:
+    def take(self, size: int, seconds: float = inf) -> Parts:
         """Return none."""
-        del size
+        del size, seconds
         return []
 
 
@@ -58,12 +75,13 @@ class JsonItems:
         self._in_passing = len(page.objects) > MANY
         self.ended = False
 
-    def take(self, size: int) -> Parts:
-        """Return the next items.
+    def take(self, size: int, seconds: float = inf) -> Parts:
+        """Return the next items, however long it takes: it is next to nothing.
 
         Raises:
             ApiError: one cannot be converted.
         """
+        del seconds
         served, in_passing, left = self._served, self._in_passing, size
         prefix, plain = served.type_prefix, not (served.converts or served.custom)
         skipped = len(prefix)
@@ -82,19 +100,50 @@ class JsonItems:
         return parts
 
 
+class EncodedItems:
+    """Objects of the cache in another form, which is kept with them, or made of them."""
+
+    def __init__(
+        self, objects: Sequence[CachedObject], encode: Callable[[CachedObject], bytes], *, separator: bytes = b","
+    ) -> None:
+        self._objects = iter(objects)
+        self._encode = encode
+        self._separator = separator
+        self.ended = False
+
+    def take(self, size: int, seconds: float = inf) -> Parts:
+        """Return the next items."""
+        encode, left = self._encode, size
+        is_timed, until = seconds < inf, _monotonic() + seconds
+        items: list[bytes] = []
+        for cached in self._objects:
+            item = encode(cached)
+            items.append(item)
+            left -= len(item)
+            if left <= 0 or (is_timed and _monotonic() >= until):
+                break
+        else:
+            self.ended = True
+        parts: Parts = [self._separator] * (2 * len(items))
+        parts[1::2] = items
+        return parts
+
+
 class ListBody:
     """A list in JSON.
 
     Args:
         head: up to the first item.
-        items: what is between.
+        items: what is between, separated by commas.
         tail: what follows the last one.
+        slow: the items may have to be made.
     """
 
-    def __init__(self, head: bytes, items: Items, tail: bytes) -> None:
+    def __init__(self, head: bytes, items: Items, tail: bytes, *, slow: bool = False) -> None:
         self._head = head
         self._items = items
         self._tail = tail
+        self.slow = slow
 
     def whole(self) -> bytes:
         """Return it as a whole, however large."""
@@ -102,12 +151,12 @@ class ListBody:
         return found if isinstance(found, bytes) else b"".join(found)
 
     def encoded(self) -> bytes | Iterator[bytes]:
-        """Return it as a whole if it is small, else its pieces.
+        """Return it as a whole if it is small, else its pieces, among them empty ones.
 
         Raises:
-            ApiError: an item cannot be encoded; from the pieces, too, each time.
+            ApiError: an item cannot be encoded; the pieces raise it, too.
         """
-        first = self._items.take(LARGE)
+        first = self._items.take(LARGE_ENCODED if self.slow else LARGE)
         if first:
             first[0] = first[0][1:]  # no comma before the first item
         if self._items.ended:
@@ -117,17 +166,61 @@ class ListBody:
     def _pieces(self, first: Parts) -> Iterator[bytes]:
         yield self._head
         yield from _joined(first)
-        del first
         while not self._items.ended:
-            yield b"".join(self._items.take(PIECE_BYTES))
+            yield b"".join(self._items.take(PIECE_BYTES, SLICE_SECONDS))
         yield self._tail
 
 
+class MessageList:
+    """A list in protobuf: its length stands before it, so that its messages have to be there first.
+
+    Args:
+        around: returns what comes before and after so many bytes of messages.
+        items: the messages, each as the list's field.
+    """
+
+    slow = True
+
+    def __init__(self, around: Callable[[int], tuple[bytes, bytes]], items: Items) -> None:
+        self._around = around
+        self._items = items
+
+    def whole(self) -> bytes:
+        """Return it as a whole, however large."""
+        found = self.encoded()
+        return found if isinstance(found, bytes) else b"".join(found)
+
+    def encoded(self) -> bytes | Iterator[bytes]:
+        """Return it as a whole if it is small, else its pieces, among them empty ones."""
+        first = self._items.take(LARGE_ENCODED)
+        if not self._items.ended:
+            return self._pieces(first)
+        before, after = self._around(sum(map(len, first)))
+        return b"".join((before, *first, after))
+
+    def _pieces(self, parts: Parts) -> Iterator[bytes]:
+        while not self._items.ended:
+            parts += self._items.take(PIECE_BYTES, SLICE_SECONDS)
+            yield b""
+        before, after = self._around(sum(map(len, parts)))
+        yield before
+        yield from _joined(parts)
+        yield after
+
+
+def whole_list(body: bytes) -> ListBody:
+    """Return a list that is encoded already."""
+    return ListBody(body, _NoItems(), b"")
+
+
 def _joined(parts: Parts) -> Iterator[bytes]:
-    """Join parts to pieces."""
+    """Join parts to pieces; they are let go of, as is the list."""
+    waiting = deque(parts)
+    parts.clear()
     piece: Parts = []
     size = 0
-    for part in parts:
+    while waiting:
+        part = waiting.popleft()
         piece.append(part)
         size += len(part)
         if size >= PIECE_BYTES:

@@ -268,7 +268,12 @@ def table_bytes(
     served: ServedResource, rows: Sequence[bytes], metadata: Object, version: str, columns: ColumnDefinitions | None
 ) -> bytes:
     """Return the JSON of a table whose rows are encoded already; see `table`."""
+    body = b"[%s]" % b",".join(rows) if rows or not _is_plain(served) else b"null"
+    return b"%s%s}" % (table_head(served, metadata, version, columns), body)
+
+
+def table_head(served: ServedResource, metadata: Object, version: str, columns: ColumnDefinitions | None) -> bytes:
+    """Return the JSON of a table up to its rows; see `table`."""
     kind = orjson.dumps({"kind": "Table", "apiVersion": f"{META_VERSION}/{version}", "metadata": metadata})
     definitions = columns.json_of(served) if columns is not None else b"null"
-    body = b"[%s]" % b",".join(rows) if rows or not _is_plain(served) else b"null"
-    return b'%s,"columnDefinitions":%s,"rows":%s}' % (kind[:-1], definitions, body)
+    return b'%s,"columnDefinitions":%s,"rows":' % (kind[:-1], definitions)
