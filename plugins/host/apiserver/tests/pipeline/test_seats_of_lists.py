@@ -51,6 +51,21 @@ def test_a_seat_is_given_back_when_the_list_was_sent(server):
     assert (during, seats(server)) == (1, 0)
 
 
+def test_a_list_is_counted_when_it_was_sent(server):
+    def counted():
+        text = server.handler._metrics.text().decode()
+        return [line for line in text.splitlines() if line.startswith("apiserver_request_total") and "LIST" in line]
+
+    before = counted()
+    answer = listed(server)
+    during = counted()
+
+    gathered(answer)
+
+    assert before == during
+    assert len(counted()) == len(before) + 1
+
+
 def test_a_seat_is_given_back_once(server):
     first, second = listed(server), listed(server)
 

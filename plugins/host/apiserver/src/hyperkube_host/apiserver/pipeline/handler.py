@@ -9,6 +9,7 @@ import logging
 import re
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -240,12 +241,18 @@ class ApiHandler:
             answer = gathered(answer)
         if self.audit is not None:
             self._record(self.audit, call.request, api, answer, call.audit_id, crashed=call.crashed)
-        if api is not None:
-            seconds = self._clock.monotonic() - call.started
-            self._metrics.observe(api, answer, seconds)
-            if self.tracer is not None:
-                self.tracer.answered(call.request, api, answer, seconds)
+        if api is not None and isinstance(answer, StreamResponse) and answer.finite:
+            answer.source = EndingSource(answer.source, partial(self._observe, call, api, answer))
+        elif api is not None:
+            self._observe(call, api, answer)
         return answer
+
+    def _observe(self, call: _Call, api: ApiRequest, answer: Answer) -> None:
+        """Count a request that is answered, of a large list when it has been sent."""
+        seconds = self._clock.monotonic() - call.started
+        self._metrics.observe(api, answer, seconds)
+        if self.tracer is not None:
+            self.tracer.answered(call.request, api, answer, seconds)
 
     def _record(
         self,
