@@ -28,7 +28,8 @@ LARGE_ENCODED = 1 << 20
 """The same of one that is not sent as it is kept: a thousand rows or messages, each of which may have to be made."""
 
 MANY = 5000
-"""Objects of a list above which what is packed in the cache stays so: to pack all of a cluster again costs a second."""
+"""Objects above which a list is large whatever they are, and what is packed of them in the cache stays so: to pack all
+of a cluster again costs a second."""
 
 SLICE_SECONDS = 0.001
 """How long rows or messages of a piece are made before others have their turn."""
@@ -43,9 +44,11 @@ class Items(Protocol):
     """The items of a list, encoded from the first one to the last.
 
     Attributes:
+        many: whether there are so many that the list is large.
         ended: whether the last one was taken.
     """
 
+    many: bool
     ended: bool
 
     def take(self, size: int, seconds: float = inf) -> Parts:
@@ -58,6 +61,7 @@ class Items(Protocol):
 class _NoItems:
     """The items of a list that is encoded as a whole."""
 
+    many = False
     ended = True
 
     def take(self, size: int, seconds: float = inf) -> Parts:
@@ -72,7 +76,7 @@ class JsonItems:
     def __init__(self, page: ListPage) -> None:
         self._served = page.served
         self._objects = iter(page.objects)
-        self._in_passing = len(page.objects) > MANY
+        self.many = len(page.objects) > MANY
         self.ended = False
 
     def take(self, size: int, seconds: float = inf) -> Parts:
@@ -82,7 +86,7 @@ class JsonItems:
             ApiError: one cannot be converted.
         """
         del seconds
-        served, in_passing, left = self._served, self._in_passing, size
+        served, in_passing, left = self._served, self.many, size
         prefix, plain = served.type_prefix, not (served.converts or served.custom)
         skipped = len(prefix)
         parts: Parts = []
@@ -109,6 +113,7 @@ class EncodedItems:
         self._objects = iter(objects)
         self._encode = encode
         self._separator = separator
+        self.many = len(objects) > MANY
         self.ended = False
 
     def take(self, size: int, seconds: float = inf) -> Parts:
@@ -156,7 +161,7 @@ class ListBody:
         Raises:
             ApiError: an item cannot be encoded; the pieces raise it, too.
         """
-        first = self._items.take(LARGE_ENCODED if self.slow else LARGE)
+        first = _first(self._items, LARGE_ENCODED if self.slow else LARGE)
         if first:
             first[0] = first[0][1:]  # no comma before the first item
         if self._items.ended:
@@ -192,7 +197,7 @@ class MessageList:
 
     def encoded(self) -> bytes | Iterator[bytes]:
         """Return it as a whole if it is small, else its pieces, among them empty ones."""
-        first = self._items.take(LARGE_ENCODED)
+        first = _first(self._items, LARGE_ENCODED)
         if not self._items.ended:
             return self._pieces(first)
         before, after = self._around(sum(map(len, first)))
@@ -211,6 +216,11 @@ class MessageList:
 def whole_list(body: bytes) -> ListBody:
     """Return a list that is encoded already."""
     return ListBody(body, _NoItems(), b"")
+
+
+def _first(items: Items, size: int) -> Parts:
+    """Return the first items, all of a small list."""
+    return items.take(PIECE_BYTES, SLICE_SECONDS) if items.many else items.take(size)
 
 
 def _joined(parts: Parts) -> Iterator[bytes]:
