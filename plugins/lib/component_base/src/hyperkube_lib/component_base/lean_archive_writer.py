@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from importlib.machinery import SourceFileLoader
 from inspect import CO_OPTIMIZED
+from types import CodeType
 
 from hyperkube_lib.component_base.lean_archive import MAGIC, header
 from hyperkube_lib.component_base.lean_bytecode import lean_content
@@ -167,7 +168,7 @@ def archive(paths: Iterable[str]) -> bytes:
     Raises:
         ValueError: something in it is not known, or does not read as the same code.
     """
-    constants, functions, parts, codes = Constants(), [], [], []
+    constants, functions, parts, codes = Constants(), list[int](), list[int](), list[CodeType]()
     for path in paths:
         content = lean_content(path)
         if content is not None:
