@@ -217,9 +217,10 @@ def measure(servers: dict[str, tuple[Served, Renewals]], forms: list[str], round
                 found = turn(server, renewals, FORMS[form], seconds, at_rest[state] if FORMS[form] else 0.0)
                 if not FORMS[form]:
                     at_rest[state] = (server.cpu() - before) / seconds
+                took = f"a list {found.cpu:.2f} s CPU in {found.seconds:.2f} s; " if FORMS[form] else ""
                 print(
                     f"{form}, {state}: renewals {found.p50:.1f} ms, 99 % {found.p99:.0f}, most {found.most:.0f}; "
-                    f"a list {found.cpu:.2f} s CPU in {found.seconds:.2f} s; peak {found.peak:.0f} MiB; pace {pace():.2f}",
+                    f"{took}peak {found.peak:.0f} MiB; pace {pace():.2f}",
                     flush=True,
                 )
 
