@@ -121,6 +121,29 @@ def test_workers_are_only_a_little_ahead_of_their_client(toy, edge, connect):
     assert closed.wait(30)
 
 
+def test_the_loop_does_all_else_behind_each_piece(toy, edge, connect):
+    turns, at = [0], []
+
+    def pieces():
+        for _ in range(50):
+            at.append(turns[0])
+            yield b"x" * 1000
+
+    def turn():
+        turns[0] += 1
+        if len(at) < 50:
+            edge.loop.asyncio.call_soon(turn)
+
+    toy.routes["/list"] = lambda _: answer(pieces())
+    edge.loop.post(turn)
+    client = connect(edge)
+    client.get("/list")
+    client.head()
+
+    assert len(body(client)) == 50_000
+    assert len(set(at)) == 50
+
+
 @pytest.mark.parametrize("slow", [False, True], ids=["on the loop", "by workers"])
 def test_a_client_that_goes_away_lets_go_of_it(toy, edge, connect, slow):
     closed = threading.Event()

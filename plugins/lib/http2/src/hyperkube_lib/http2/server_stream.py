@@ -184,7 +184,8 @@ class ServerStream:
             answer.source.close()
             self.end_body(broken=False)
         else:
-            writer = BodyWriter(answer.source, self, loop=self.service.loop, logger=self.service.logger)
+            loop, logger = self.service.loop, self.service.logger
+            writer = BodyWriter(answer.source, self, loop=loop, logger=logger, gives_way=answer.finite)
             self._source, self.finite = writer, answer.finite
             writer.start()
 

@@ -39,12 +39,18 @@ class BodyWriter:
 
     A client that does not keep up is left alone: the source holds what it has, in its own bounds, and the connection's
     stall timeout ends both.
+
+    A body that `gives_way` always has more: behind each piece of it the loop looks at its sockets first, as a slice of
+    flushes may last twenty times as long as a piece, and an answer to others waits for several of them.
     """
 
-    __slots__ = ("_behind", "_ended", "_logger", "_loop", "_rung", "_sink", "_source")
+    __slots__ = ("_behind", "_ended", "_gives_way", "_logger", "_loop", "_rung", "_sink", "_source")
 
-    def __init__(self, source: ChunkSource, sink: Sink, *, loop: EdgeLoop, logger: logging.Logger) -> None:
+    def __init__(
+        self, source: ChunkSource, sink: Sink, *, loop: EdgeLoop, logger: logging.Logger, gives_way: bool = False
+    ) -> None:
         self._source = source
+        self._gives_way = gives_way
         self._sink = sink
         self._loop = loop
         self._logger = logger
@@ -83,7 +89,9 @@ class BodyWriter:
             self._sink.end_body(broken=False)
         elif chunks:
             self._sink.send_chunks(chunks)
-            if not isinstance(chunks, AllChunks):
+            if self._gives_way:
+                self._loop.asyncio.call_soon(self.notify)
+            elif not isinstance(chunks, AllChunks):
                 self.notify()
 
     def resume(self) -> None:

@@ -233,7 +233,9 @@ class Connection(ClosingReader):
             answer.source.close()
             self.end_body(broken=False)
         else:
-            writer = BodyWriter(answer.source, self, loop=self._loop, logger=self.service.logger)
+            writer = BodyWriter(
+                answer.source, self, loop=self._loop, logger=self.service.logger, gives_way=answer.finite
+            )
             self._body_source, self._finite = writer, answer.finite
             writer.start()
 
