@@ -17,6 +17,8 @@ import ctypes
 import mmap
 import os
 import sys
+from array import array
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -64,23 +66,24 @@ def holds_own_pages(entries: bytes) -> bool:
 
 
 class LibraryPages:
-    """Remembers what was mapped at the last look."""
+    """Remembers what was mapped at the last look, by hashes: parts would lie between what the process has in use."""
 
     def __init__(self) -> None:
-        self._known: frozenset[Part] = frozenset()
-        self._single: set[Part] = set()
+        self._known = array("q")
+        self._single: set[int] = set()
         self._singly = SinglePages()
 
     def let_go(self) -> None:
         """Unmap the pages of what was there at the last look, too; without ``/proc`` nothing happens."""
         try:
             parts = read_only_parts(_MAPS.read_text())
-            self._unmap(parts & self._known)
+            known = frozenset(self._known)
+            self._unmap(part for part in parts if hash(part) in known)
         except OSError:  # a system that does not tell, or not us
             return
-        self._known = parts
+        self._known = array("q", map(hash, parts))
 
-    def _unmap(self, parts: frozenset[Part]) -> None:
+    def _unmap(self, parts: Iterable[Part]) -> None:
         libc = ctypes.CDLL(None)
         libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
         file = os.open(_PAGEMAP, os.O_RDONLY | os.O_CLOEXEC)
@@ -91,8 +94,8 @@ class LibraryPages:
                     file, size // mmap.PAGESIZE * _ENTRY_BYTES, part.start // mmap.PAGESIZE * _ENTRY_BYTES
                 )
                 if not holds_own_pages(entries):
-                    if part not in self._single and self._singly.add(part.start, part.end):
-                        self._single.add(part)
+                    if hash(part) not in self._single and self._singly.add(part.start, part.end):
+                        self._single.add(hash(part))
                     libc.madvise(part.start, size, mmap.MADV_DONTNEED)
         finally:
             os.close(file)
