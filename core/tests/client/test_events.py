@@ -259,6 +259,9 @@ def test_what_is_remembered_of_an_event_is_small(recorder):
     assert recorder.flush()
     remembered = [recorder._buckets, recorder._similar, recorder._written]
     assert sum(_size(part) for part in remembered) < 1000
+    assert all(sys.getsizeof(key) <= 32 for part in remembered for key in part), (
+        "a block of Python's of 32 bytes, not 48"
+    )
 
 
 def test_what_was_written_minutes_ago_is_forgotten_when_all_rests(client, recorder, clock):

@@ -69,7 +69,7 @@ class EventRecorder:
         self._busy: set[str] = set()  # objects of which an event is being written: each one's are written in order
         self._threads = self._idle = 0
         self._told = count()  # two events of one microsecond have two names
-        # By hashes, and each a single value: thousands would be megabytes for each recorder of a busy cluster.
+        # By hashes of 60 bits, which take 32 bytes, and each a single value: thousands would be megabytes, under load.
         self._buckets: dict[int, float] = {}  # when each source and object will have all its tokens again
         self._similar: dict[int, bytes] = {}  # when, and the different messages' hashes, of events otherwise alike
         self._written: dict[int, bytes] = {}  # when, and the number and count, of the event that tells of the same
@@ -223,7 +223,7 @@ class EventRecorder:
 
     def _takes_token(self, event: Object, now: float) -> bool:
         about = event["involvedObject"]
-        key = hash(tuple(about.get(part, "") for part in ("kind", "namespace", "name", "uid")))
+        key = hash(tuple(about.get(part, "") for part in ("kind", "namespace", "name", "uid"))) >> 4
         before = max(self._buckets.pop(key, now), now)
         is_taken = before - now <= (BURST - 1) * REFILL_SECONDS
         self._buckets[key] = before + REFILL_SECONDS if is_taken else before
@@ -234,12 +234,12 @@ class EventRecorder:
         """Return what makes the event the same as another one; change its message when there are too many alike."""
         about = event["involvedObject"]
         parts = ("kind", "namespace", "name", "uid", "apiVersion", "fieldPath")
-        alike = hash((*(about.get(part, "") for part in parts), event["type"], event["reason"]))
+        alike = hash((*(about.get(part, "") for part in parts), event["type"], event["reason"])) >> 4
         similar = self._similar.pop(alike, b"")
         updated, *messages = unpack(f"<d{len(similar) // 8 - 1}q", similar) if similar else (now,)
         if now - updated > SIMILAR_SECONDS:
             messages = []
-        message = hash((alike, event["message"]))
+        message = hash((alike, event["message"])) >> 4
         if message not in messages and len(messages) < SIMILAR_LIMIT:
             messages.append(message)
         self._similar[alike] = pack(f"<d{len(messages)}q", now, *messages)
