@@ -33,7 +33,7 @@ _monotonic = SystemClock().monotonic  # of the machine, whatever the cluster's t
 SLICE_SECONDS = 0.001
 """For so long turns follow each other before the loop looks at its sockets again."""
 
-EVENTS_SECONDS = 0.02
+EVENTS_SECONDS = 0.05
 """How long the answer to a write waits at most for its events to be sent: its client may see them first, and where many
 watch, who writes one object after the other does not run ahead of them."""
 
