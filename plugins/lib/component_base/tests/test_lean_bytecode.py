@@ -4,6 +4,7 @@ import importlib
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -217,6 +218,7 @@ else:
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(find_spec("numpy") is None, reason="needs numpy, which comes with the scheduler")
 def test_numpy_can_do_all_it_does_without_most_of_its_docstrings(tmp_path):
     def said(word):
         command = [sys.executable, "-c", NUMPY, word]
