@@ -1,5 +1,6 @@
 """Modules loaded from bytecode without what only readers need."""
 
+import fcntl
 import importlib
 import os
 import subprocess
@@ -164,6 +165,37 @@ def test_a_child_writes_what_was_missed_for_the_next_start(folder, monkeypatch):
 
     assert lean_code(path) is not None
     assert imports.missed == {}
+
+
+@pytest.mark.parametrize("many", [1, 20_000])
+def test_what_is_missed_is_left_to_another_who_writes_already(folder, monkeypatch, many):
+    """The child ends without a look at its input, which may be more than a pipe holds."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    name, path = module(folder)
+    _, imports = imported(name)
+    imports.missed |= {str(folder / f"{number}.py"): f"other{number}" for number in range(many)}
+    other = os.open(sys.prefix, os.O_RDONLY)
+    fcntl.flock(other, fcntl.LOCK_EX)
+
+    imports.write_missed()
+
+    assert imports._child.wait(60) == 0
+    os.close(other)
+    assert lean_code(path) is None
+
+
+def test_a_child_that_cannot_be_started_is_done_without(folder, monkeypatch):
+    def full(*_, **__):
+        raise BlockingIOError("no more processes")
+
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    monkeypatch.setattr(subprocess, "Popen", full)
+    name, _ = module(folder)
+    _, imports = imported(name)
+
+    imports.write_missed()
+
+    assert imports._child is None
 
 
 def test_nothing_is_written_where_python_may_not(folder, monkeypatch):

@@ -14,6 +14,7 @@ See ``docs/decisions/0017-bytecode-without-docstrings.md``.
 from __future__ import annotations
 
 import io
+import logging
 import marshal
 import os
 import sys
@@ -50,6 +51,7 @@ _WITH_DOCSTRINGS = frozenset({"numpy._core.numeric", "numpy.lib._shape_base_impl
 OPTIMIZATION = "lean"
 """What the name of such a file says, where Python's own have ``1`` or ``2``."""
 _HEADER_BYTES = 16
+_log = logging.getLogger("hyperkube.bytecode")
 _BROKEN = (EOFError, ValueError, TypeError)
 """What `marshal` raises for a file that is cut off or holds something else."""
 
@@ -134,7 +136,7 @@ class LeanImports:
         """Change nothing yet; with the path of the source that starts the process, it has an archive beside it."""
         self.missed: dict[str, str] = {}
         self.archive = LeanArchive(path)
-        self._child: subprocess.Popen[str] | None = None
+        self._child: subprocess.Popen[bytes] | None = None
 
     def install(self) -> None:
         """Import so from now on, in the whole process."""
@@ -166,21 +168,24 @@ class LeanImports:
             self._child = _started(words, rows)
 
 
-def _started(words: Sequence[str], rows: Iterable[str]) -> subprocess.Popen[str]:
-    """Start Python with `words` and `rows` on its standard input."""
-    import subprocess  # not for those who only ask for docstrings
+def _started(words: Sequence[str], rows: Iterable[str]) -> subprocess.Popen[bytes] | None:
+    """Start Python with `words` and `rows` on its standard input; return None if it cannot be.
 
-    child = subprocess.Popen(
-        (sys.executable, *words),
-        stdin=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-        text=True,
-    )
-    assert child.stdin is not None  # noqa: S101  a pipe was asked for
-    with child.stdin as lines:
-        lines.writelines(rows)
-    return child
+    They are in a file, as a pipe would have this process wait for one at idle priority, which may not even read it.
+    """
+    import subprocess  # not for those who only ask for docstrings
+    import tempfile
+
+    try:
+        with tempfile.TemporaryFile("w+") as lines:
+            lines.writelines(rows)
+            lines.seek(0)
+            return subprocess.Popen(
+                (sys.executable, *words), stdin=lines, stderr=subprocess.DEVNULL, start_new_session=True
+            )
+    except OSError as error:  # no space, no memory, no more processes: the next start does without
+        _log.debug("no child writes bytecode: %s", error)
+        return None
 
 
 def _may_be_written(path: str) -> bool:
