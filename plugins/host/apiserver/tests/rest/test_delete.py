@@ -6,6 +6,7 @@ import pytest
 from hyperkube_host.apiserver.server import ApiServer
 from hyperkube_lib.serving.exchange import HttpRequest
 
+from hyperkube.storage.store import Delete
 from hyperkube.testing.waiting import eventually
 
 pytest.importorskip("hyperkube_api.core", reason="needs the core API group")
@@ -58,6 +59,25 @@ def test_the_last_deletion_is_answered_with_the_object_as_it_went(server):
     assert marked["metadata"].pop("deletionGracePeriodSeconds") == 5
     del gone["metadata"]["deletionTimestamp"], marked["metadata"]["deletionTimestamp"]
     assert gone == marked
+
+
+def test_an_object_that_another_removes_when_it_sees_the_mark_was_deleted(server, monkeypatch):
+    """So a kubelet may, of a pod that is given no time."""
+    ask(server, "POST", PODS, {"metadata": {"name": "seen"}, "spec": POD})
+    store, left = server._model.store, []
+    transaction = store.txn
+
+    def txn(compare, success):
+        result = transaction(compare, success)
+        if not left and [type(each).__name__ for each in success] == ["Put"]:
+            left.append(transaction([], [Delete(success[0].key)]))
+        return result
+
+    monkeypatch.setattr(store, "txn", txn)
+    gone = ask(server, "DELETE", f"{PODS}/seen", {"gracePeriodSeconds": 0})
+
+    assert left
+    assert gone["metadata"]["name"] == "seen"
 
 
 def test_what_a_strategy_does_to_a_marked_object_is_stored(server):

@@ -231,7 +231,9 @@ def _carry_out(services: Services, call: Call, target: Target, current: Current,
     if marked.gone:
         result = services.store.txn([Compare(key, revision)], [Remove(key)])
         if not result.succeeded:
-            return None
+            # Who has seen the mark, as a kubelet does, may have removed the object before: it is gone, as was wanted.
+            is_gone = written is not None and services.store.get(key) is None
+            return _answer(target, marked, revision) if is_gone else None
         revision = result.revision
         served.strategy.after_delete(call, marked.obj)
     return _answer(target, marked, revision, written)
