@@ -3,9 +3,9 @@
 A thread beside the loop takes the interpreter from it, and each hand-over from one to the other waits for a processor
 of a busy machine. So turns run between what the loop does for its sockets, for a millisecond each time, and their
 answers are written where they are. Commits, which wait for the disk, are made on a thread of their own; turns that have
-come since are begun meanwhile, and committed together when it has ended. Writes go on when the streams that their
-commit has rung are flushed. Clients that were answered together come back together: so right after a commit the next
-one is put off for a moment while fewer write than did in that.
+come since are begun meanwhile, and committed together when it has ended. Answers go out when the streams that
+their commit has rung are flushed. Clients that were answered together come back together: so right after a commit the
+next one is put off for a moment while fewer write than did in that.
 """
 
 from __future__ import annotations
@@ -75,9 +75,9 @@ class LoopTurns(Turns):
             self._loop = loop
 
     def answer(self, loop: EdgeLoop, call: Callable[..., object], *args: Any) -> None:
-        """Make the call here if the turns run on that loop."""
+        """Make the call here if the turns run on that loop, behind the events that are to be sent."""
         if loop is self._loop:
-            call(*args)
+            loop.after_flushes(EVENTS_SECONDS, call, *args)
         else:
             loop.post(call, *args)
 
@@ -168,7 +168,7 @@ class LoopTurns(Turns):
         self._committing = False
         self._together = len(paused) + len(self._paused)
         self._expected_until = _monotonic() + PATIENCE_SECONDS
-        self._on.after_flushes(EVENTS_SECONDS, self._resume, paused)
+        self._resume(paused)
 
     def _leave_store(self) -> None:
         """End the threads and all stacks, and have the store forget this thread."""
