@@ -159,7 +159,7 @@ class ApiHandler:
         seat = [limited.finish]
 
         def finish() -> None:
-            with suppress(IndexError):  # whoever takes it out, timer or loop, is the only one
+            with suppress(IndexError):  # timer and loop may both come: the first takes it out
                 seat.pop()()
 
         timer = self._clock.call_later(SEAT_SECONDS, finish)
@@ -237,7 +237,7 @@ class ApiHandler:
         """Complete the answer's headers, and write down that it was given."""
         api = call.api
         self._finish(answer, call)
-        if call.api is not None and call.api.is_recorded_whole and isinstance(answer, StreamResponse) and answer.finite:
+        if api is not None and api.is_recorded_whole and isinstance(answer, StreamResponse) and answer.finite:
             answer = gathered(answer)
         if self.audit is not None:
             self._record(self.audit, call.request, api, answer, call.audit_id, crashed=call.crashed)

@@ -35,8 +35,6 @@ from hyperkube.storage.store import LeaseNotFound, Store
 LEASE_REUSE_SECONDS = 60
 LEASE_OBJECTS = 1000
 """Objects that share a lease at most: the store may delete all of them at once."""
-
-
 _NO_LEASE = (0, 0.0, count())
 
 
@@ -59,7 +57,7 @@ class LeasePool:
         self._current: dict[int, tuple[int, float, count[int]]] = {}
 
     def lease(self, seconds: int) -> int:
-        """Return a lease that lasts at least `seconds` and at most the time of reuse longer."""
+        """Return a lease for one more object, for at least `seconds` and at most the time of reuse longer."""
         now = self._clock.monotonic()
         with self._lock:
             lease, until, taken = self._current.get(seconds, _NO_LEASE)
