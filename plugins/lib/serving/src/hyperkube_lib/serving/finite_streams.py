@@ -10,8 +10,9 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from typing import TypeGuard
 
-from hyperkube_lib.serving.exchange import ChunkSource, Response, StreamResponse
+from hyperkube_lib.serving.exchange import Answer, ChunkSource, Response, StreamResponse
 from hyperkube_lib.serving.loop import EdgeLoop
 from hyperkube_lib.serving.wire import GZIP_FIELDS, gzip_packer, is_encoded
 from hyperkube_lib.serving.workers import WorkerPool
@@ -21,6 +22,11 @@ PIECE_BYTES = 128 * 1024
 
 AHEAD_BYTES = 4 * PIECE_BYTES
 """Bytes from which workers wait for the client."""
+
+
+def is_finite(answer: Answer | None) -> TypeGuard[StreamResponse]:
+    """Tell whether an answer is such a body."""
+    return isinstance(answer, StreamResponse) and answer.finite
 
 
 class PieceSource:

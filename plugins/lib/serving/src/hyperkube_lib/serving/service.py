@@ -23,7 +23,7 @@ from hyperkube_lib.serving.exchange import (
     StreamResponse,
     TakesTurns,
 )
-from hyperkube_lib.serving.finite_streams import made_by_workers
+from hyperkube_lib.serving.finite_streams import is_finite, made_by_workers
 from hyperkube_lib.serving.known_heads import KnownHeads
 from hyperkube_lib.serving.limits import EdgeLimits
 from hyperkube_lib.serving.loop import EdgeLoop
@@ -287,7 +287,7 @@ class Service:
                 return
             if incoming.gzip and isinstance(answer, Response):
                 answer = self.shrink(answer)
-            elif isinstance(answer, StreamResponse) and answer.finite:
+            elif is_finite(answer):
                 made_by_workers(answer, self.workers, self.loop, gzip=incoming.gzip)
         except TimeUp:
             answer = late(request)

@@ -13,7 +13,7 @@ from hyperkube_host.apiserver.audit.policy import Level, Policy, Stage
 from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.request.results import ObjectResult
 from hyperkube_lib.serving.exchange import Answer, ExecUpgrade, HttpRequest, Response, StreamResponse
-from hyperkube_lib.serving.finite_streams import EndingSource
+from hyperkube_lib.serving.finite_streams import EndingSource, is_finite
 
 from hyperkube.hookspecs.authz import Attributes
 from hyperkube.machinery.clock import Clock
@@ -101,7 +101,7 @@ class Auditor:
             "metadata": {},
             "code": answer.status if isinstance(answer, StreamResponse) else _SWITCHING,
         }
-        if not (isinstance(answer, StreamResponse) and answer.finite):
+        if not is_finite(answer):
             self._emit(audit_event, Stage.RESPONSE_STARTED)
 
         def finish() -> None:

@@ -29,7 +29,7 @@ from hyperkube_host.apiserver.routes.metrics import RequestMetrics
 from hyperkube_host.apiserver.serializer.encode import Encoder
 from hyperkube_host.apiserver.serializer.negotiation import PLAIN
 from hyperkube_lib.serving.exchange import Answer, HttpRequest, Postponed, Response, StreamResponse
-from hyperkube_lib.serving.finite_streams import EndingSource, gathered
+from hyperkube_lib.serving.finite_streams import EndingSource, gathered, is_finite
 from hyperkube_lib.serving.priority import Priority
 from hyperkube_lib.serving.turns import Turns
 
@@ -140,7 +140,7 @@ class ApiHandler:
         call = _Call(request, self._clock.monotonic(), request.headers.get("audit-id") or unique_id(self._random))
         answer = self._guarded(call, self._open)
         answer = self._end(call, answer) if answer is not None else self._proceed(call)
-        return gathered(answer) if isinstance(answer, StreamResponse) and answer.finite else answer
+        return gathered(answer) if is_finite(answer) else answer
 
     def _proceed(self, call: _Call) -> Answer:
         answer: Answer | None = None
@@ -153,7 +153,7 @@ class ApiHandler:
 
     def _release(self, limited: LimitedRequest, answer: Answer | None) -> None:
         """Give the seat of a request back, of a large list when it has been sent, unless its client takes too long."""
-        if not (isinstance(answer, StreamResponse) and answer.finite):
+        if not is_finite(answer):
             limited.finish()
             return
         seat = [limited.finish]
@@ -237,11 +237,11 @@ class ApiHandler:
         """Complete the answer's headers, and write down that it was given."""
         api = call.api
         self._finish(answer, call)
-        if api is not None and api.is_recorded_whole and isinstance(answer, StreamResponse) and answer.finite:
+        if api is not None and api.is_recorded_whole and is_finite(answer):
             answer = gathered(answer)
         if self.audit is not None:
             self._record(self.audit, call.request, api, answer, call.audit_id, crashed=call.crashed)
-        if api is not None and isinstance(answer, StreamResponse) and answer.finite:
+        if api is not None and is_finite(answer):
             answer.source = EndingSource(answer.source, partial(self._observe, call, api, answer))
         elif api is not None:
             self._observe(call, api, answer)
