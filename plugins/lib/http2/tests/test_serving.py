@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import gzip
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from h2.settings import SettingCodes
 from hyperkube_lib.http2.request_streams import WINDOW
 from hyperkube_lib.http2.serving import Http2Serving
 from hyperkube_lib.serving.edge import Edge
 from hyperkube_lib.serving.exchange import ExecUpgrade, HttpRequest, RelayUpgrade, Response, StreamResponse
 from hyperkube_lib.serving.finite_streams import EndingSource, PieceSource
 from hyperkube_lib.serving.limits import EdgeLimits
+from hyperkube_testing.peers.toy_server import EndlessSource
 
 if TYPE_CHECKING:
     from conftest import Peer
@@ -449,3 +452,20 @@ def test_another_make_of_client_is_served(start: Start, toy: Toy) -> None:
     assert {answer.http_version for answer in answers} == {"HTTP/2"}
     assert {answer.content for answer in answers} == {b"hot" * 100_000}
     assert posted.content == b"echo " + b"p" * 100_000
+
+
+def test_nothing_more_is_written_when_a_client_has_ended_tls(
+    start: Start, connect: Connect, toy: Toy, caplog: pytest.LogCaptureFixture
+) -> None:
+    source = EndlessSource(b"x" * 16_000)
+    toy.routes["/watch"] = lambda _: StreamResponse(source=source)
+    peer = connect(start(), opens_windows=False)
+    peer.h2.update_settings({SettingCodes.INITIAL_WINDOW_SIZE: 1 << 30})
+    peer.h2.increment_flow_control_window(1 << 30)
+    number = peer.ask("/watch")
+    peer.until(lambda: len(peer.bodies.get(number, b"")) > 100_000)
+
+    socket.socket.shutdown(peer.sock, socket.SHUT_RDWR)
+
+    assert source.closed.wait(30)
+    assert [record.message for record in caplog.records] == []

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import resource
+import socket
+import ssl
 import threading
 
 import pytest
 from hyperkube_lib.serving.exchange import AllChunks, Response, StreamResponse
 from hyperkube_lib.serving.limits import EdgeLimits
+from hyperkube_testing.peers.toy_server import EndlessSource
 
 
 def test_pieces_arrive_as_they_come(toy, edge, connect, source):
@@ -76,6 +80,30 @@ def test_the_source_is_closed_when_the_client_goes_away(toy, edge, connect, sour
     client.close()
 
     assert source.closed.wait(30)
+
+
+def without_a_word(sock):
+    socket.socket.shutdown(sock, socket.SHUT_RDWR)
+
+
+def with_goodbye(sock):
+    with contextlib.suppress(OSError):  # what was on its way comes before the server's
+        sock.unwrap()
+
+
+@pytest.mark.parametrize("leave", [without_a_word, with_goodbye])
+def test_nothing_more_is_written_when_a_client_has_ended_tls(toy, start, connect, pki, caplog, leave):
+    source = EndlessSource(b"x" * 100)
+    toy.routes["/watch"] = lambda _: StreamResponse(source=source)
+    client = connect(start(tls=pki.server_tls()), ssl.create_default_context(cafile=pki.ca_file))
+    client.get("/watch")
+    client.head()
+    client.exactly(100_000)
+
+    leave(client.sock)
+
+    assert source.closed.wait(30)
+    assert [record.message for record in caplog.records] == []
 
 
 def test_head_of_a_stream_closes_the_source(toy, edge, connect, source):

@@ -12,6 +12,7 @@ from hyperkube_lib.serving.exchange import Response
 from hyperkube_lib.serving.pieces import PIECE, Pieces
 from hyperkube_lib.serving.reader import RequestReader
 from hyperkube_lib.serving.service import Incoming, Service
+from hyperkube_lib.serving.uvloop_tls import TlsEnd
 from hyperkube_lib.serving.wire import complete, plain
 
 _BURST = 64 * 1024
@@ -33,6 +34,7 @@ class ClosingReader(RequestReader):
         self._refusal: tuple[Response, bool] | None = None
         self._pieces: Pieces | None = None
         self.writable = True
+        self._tls_end: TlsEnd | None = None
 
     @property
     def _is_refused(self) -> bool:
@@ -54,6 +56,9 @@ class ClosingReader(RequestReader):
         """Hand bytes to the transport; over TLS in pieces, which wait here while the client is behind."""
         transport, pieces = self._transport, self._pieces
         if transport is None:
+            return
+        if self._tls_end:
+            self.pause_writing()  # so that nothing more is made for it
             return
         if pieces is None:
             if not self._secure or len(data) <= self._piece_bytes:
@@ -81,6 +86,9 @@ class ClosingReader(RequestReader):
                 self._pieces = None
                 if pieces.last:
                     transport.close()
+                return
+            if self._tls_end:
+                self.pause_writing()
                 return
             transport.write(piece)
 

@@ -21,6 +21,7 @@ from hyperkube_lib.serving.reader import BODYLESS
 from hyperkube_lib.serving.request_budget import RequestBudget
 from hyperkube_lib.serving.service import BUSY, IDLE, STREAM, Incoming, Service, discard
 from hyperkube_lib.serving.tls import peer_chain
+from hyperkube_lib.serving.uvloop_tls import tls_end
 from hyperkube_lib.serving.wire import CONTINUE, LAST_CHUNK, BadHeader, chunk, complete, head, late, plain, refusal
 
 from hyperkube.machinery.errors import InternalError
@@ -73,6 +74,7 @@ class Connection(ClosingReader):
         if other is not None and self._secure and ssl_object.selected_alpn_protocol() == other.name:
             other.take(self.service, self._transport, self._certificate, self._peer)
             return
+        self._tls_end = tls_end(transport) if self._secure else None
         self.service.join(self)
         if self.service.draining:
             transport.close()
@@ -80,7 +82,7 @@ class Connection(ClosingReader):
     def connection_lost(self, exc: Exception | None) -> None:
         """The client is gone, or we have closed."""
         self.service.leave(self)
-        self._transport = None
+        self._transport = self._tls_end = None
         self._pieces = None
         self._parser = None
         self._waiting.clear()
@@ -362,7 +364,7 @@ class Connection(ClosingReader):
             raise ConnectionError("the client has gone away")
         self._resume_reading()
         self.service.leave(self)
-        self._transport = self._parser = self._current = self._body_source = None
+        self._transport = self._tls_end = self._parser = self._current = self._body_source = None
         self._deaf = True
         transport.set_protocol(successor)
         return transport, early

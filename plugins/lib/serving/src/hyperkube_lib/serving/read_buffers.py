@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
-import gc
 import mmap
+
+from hyperkube_lib.serving.uvloop_tls import ssl_protocol
 
 _ADVICE: int | None = getattr(mmap, "MADV_DONTNEED", None)
 _LEAST = 64 * 1024
@@ -26,10 +27,8 @@ def release(transport: asyncio.BaseTransport) -> int:
     """Give the pages of a TLS connection's read buffer back; return their bytes. On the loop, while nothing is read."""
     if _ADVICE is None:
         return 0
-    for referent in gc.get_referents(transport):
-        if type(referent).__name__ == "SSLProtocol" and type(referent).__module__ == "uvloop.loop":
-            return _release(referent.get_buffer(1))
-    return 0
+    protocol = ssl_protocol(transport)
+    return 0 if protocol is None else _release(protocol.get_buffer(1))
 
 
 def _release(buffer: memoryview) -> int:

@@ -19,10 +19,12 @@ from typing import Any, cast
 import httptools
 from hyperkube_lib.serving.bandwidth import BandwidthLimit
 from hyperkube_lib.serving.connection import BodySink, Connection
+from hyperkube_lib.serving.dialled import dialled
 from hyperkube_lib.serving.exchange import RelayUpgrade, Response
 from hyperkube_lib.serving.relayed_head import passed_headers, relayed_request, switched_to
 from hyperkube_lib.serving.service import Incoming
 from hyperkube_lib.serving.upgraded import Upgraded
+from hyperkube_lib.serving.uvloop_tls import TlsEnd, tls_end
 from hyperkube_lib.serving.wire import LAST_CHUNK, chunk, head, refusal
 
 from hyperkube.machinery.errors import HyperkubeError, InternalError, ServiceUnavailable
@@ -62,6 +64,7 @@ class Relay(asyncio.Protocol):
         self._incoming = incoming
         self._target = target
         self._transport: asyncio.Transport | None = None
+        self._tls_end: TlsEnd | None = None
         self._task: asyncio.Task[None] | None = None
         self._parser: Any = httptools.HttpResponseParser(self)
         self._headers: list[tuple[str, str]] = []
@@ -97,7 +100,7 @@ class Relay(asyncio.Protocol):
                 if target.dial is None:
                     await connect(target.host, target.port)
                 else:
-                    await connect(sock=await _dialled(target.dial, target.host, target.port))
+                    await connect(sock=await dialled(target.dial, target.host, target.port))
         except TimeoutError:
             self._fail(f"dial tcp {target.host}:{target.port}: i/o timeout")
         except (OSError, HyperkubeError) as error:
@@ -107,7 +110,7 @@ class Relay(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Repeat the request."""
-        self._transport = cast("asyncio.Transport", transport)
+        self._transport, self._tls_end = cast("asyncio.Transport", transport), tls_end(transport)
         if self._over:
             self._transport.abort()
             return
@@ -118,7 +121,7 @@ class Relay(asyncio.Protocol):
         except ValueError as error:
             self._fail(str(error))
             return
-        self._transport.write(head_and_body)
+        self._write(head_and_body)
         if self._incoming.body_stream is not None:
             self._incoming.body_stream.attach(self._forward_body)
 
@@ -143,8 +146,8 @@ class Relay(asyncio.Protocol):
             self._fail(f"net/http: server response headers exceeded {HEAD_BOUND} bytes; aborted")
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The other server has closed."""
-        self._transport = None
+        """The other server has closed, or we have."""
+        self._transport = self._tls_end = None
         if self._client is not None:
             self._client.finish()
         elif self._started and not self._over:
@@ -254,7 +257,7 @@ class Relay(asyncio.Protocol):
         """Bytes from the client, after the upgrade."""
         if self._transport is None:
             return
-        self._transport.write(data)
+        self._write(data)
         if self._writable and self._client is not None:
             pause = self._up.spend(len(data), self._now())
             if pause:
@@ -271,6 +274,16 @@ class Relay(asyncio.Protocol):
 
     # between them
 
+    def abort(self) -> None:
+        """Close the connection to the other server at once; on the loop."""
+        if self._transport is not None:
+            self._transport.abort()
+
+    def _write(self, data: bytes) -> None:
+        """Write to the other server, unless it has ended the connection."""
+        if self._transport is not None and not self._tls_end:
+            self._transport.write(data)
+
     def _forward_body(self) -> None:
         body = self._incoming.body_stream
         if body is None or self._transport is None or not self._writable:
@@ -281,9 +294,9 @@ class Relay(asyncio.Protocol):
         chunked = not self._incoming.request.headers.get("content-length")
         data = body.take()
         if data:
-            self._transport.write(chunk((data,)) if chunked else data)
+            self._write(chunk((data,)) if chunked else data)
         if body.finished and chunked:
-            self._transport.write(LAST_CHUNK)
+            self._write(LAST_CHUNK)
             self._incoming.body_stream = None
 
     def _upgrade(self, rest: bytes) -> None:
@@ -352,8 +365,7 @@ class Relay(asyncio.Protocol):
 
     def _leave(self) -> None:
         self._over = True
-        if self._transport is not None:
-            self._transport.abort()
+        self.abort()
 
     def _fail(self, reason: str) -> None:
         if self._over:
@@ -369,21 +381,6 @@ class Relay(asyncio.Protocol):
     def _count(self, status: int) -> None:
         if self._target.counted is not None:
             self._target.counted(status)
-
-
-async def _dialled(dial: Callable[[str, int], socket.socket], host: str, port: int) -> socket.socket:
-    """Dial on another thread; a connection that comes after the time is over is closed."""
-    dialling = asyncio.get_running_loop().run_in_executor(None, dial, host, port)
-    try:
-        return await asyncio.shield(dialling)
-    except asyncio.CancelledError:
-        dialling.add_done_callback(_close_late)
-        raise
-
-
-def _close_late(dialling: asyncio.Future[socket.socket]) -> None:
-    if not dialling.cancelled() and dialling.exception() is None:
-        dialling.result().close()
 
 
 def _reason(target: RelayUpgrade, error: Exception) -> str:

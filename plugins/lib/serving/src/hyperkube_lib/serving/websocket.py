@@ -180,9 +180,7 @@ class WebSocket(Upgraded):
             self._write(self._frames.send(CloseConnection(code=code)))
 
     def _write(self, data: bytes) -> None:
-        if self._transport is not None:
-            self.active()
-            self._transport.write(data)
+        super().send(data)
 
 
 class WebSocketChannels:

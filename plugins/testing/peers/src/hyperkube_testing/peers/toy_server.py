@@ -83,3 +83,26 @@ class QueueSource:
     def close(self) -> None:
         """Nobody reads any more."""
         self.closed.set()
+
+
+class EndlessSource:
+    """A body of which there is always more.
+
+    Attributes:
+        closed: set when nobody reads any more.
+    """
+
+    def __init__(self, piece: bytes) -> None:
+        self.closed = threading.Event()
+        self._piece = piece
+
+    def subscribe(self, notify: Callable[[], None]) -> None:
+        """Call nothing: who drains finds more each time."""
+
+    def drain(self) -> list[bytes]:
+        """Return the piece, each time."""
+        return [self._piece]
+
+    def close(self) -> None:
+        """Let no one drain any more."""
+        self.closed.set()
