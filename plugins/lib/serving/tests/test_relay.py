@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import socket
+import ssl
+import sys
 import threading
 import time
 
@@ -387,6 +389,33 @@ def test_the_far_server_is_spoken_to_with_a_client_certificate(toy, edge, new_to
 
     assert client.answer()[0] == 200
     assert far.seen[0].certificate
+
+
+def test_a_far_server_that_does_not_close_is_left_when_the_edge_ends(toy, start, connect, pki, monkeypatch):
+    lost = []
+    monkeypatch.setattr(sys, "unraisablehook", lost.append)
+    tls = pki.server_tls()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tls.cert_file, tls.key_file)
+    listener = socket.create_server(("127.0.0.1", 0))
+    toy.routes["/x"] = lambda _: RelayUpgrade(
+        host="127.0.0.1", port=listener.getsockname()[1], path="/x", ca_file=pki.ca_file
+    )
+    edge = start()
+    client = connect(edge)
+    client.get("/x")
+    raw, _ = listener.accept()
+    far = context.wrap_socket(raw, server_side=True)
+    far.recv(65536)
+    far.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nfar")
+    assert client.answer()[2] == b"far"
+
+    edge.close(0.2)
+
+    assert edge._service.relays == set()
+    assert lost == []
+    far.close()
+    listener.close()
 
 
 def test_a_far_certificate_that_is_not_trusted_is_refused(toy, edge, new_toy, start, connect, pki, tmp_path):

@@ -21,6 +21,9 @@ _BACKLOG = 1024
 _PROBE_SECONDS = 15
 """Silence after which the system asks whether a client is still there; source: Go ``net`` (defaultTCPKeepAliveIdle)."""
 
+_ABORTED_WITHIN = 0.5
+"""Seconds that connections which are cut off get to be closed: two turns of the loop."""
+
 _RELOAD_EVERY = 30
 """Seconds between looks at the certificate files."""
 
@@ -178,10 +181,11 @@ class Edge:
 
     async def _drain(self, server: asyncio.AbstractServer, seconds: float) -> None:
         server.close()
-        self._service.draining = True
+        service = self._service
+        service.draining = True
         if self._stop_ticking is not None:
             self._stop_ticking()
-        connections = self._service.connections
+        connections = service.connections
         for connection in list(connections):
             connection.drain()
         deadline = asyncio.get_running_loop().time() + seconds
@@ -189,8 +193,13 @@ class Edge:
             await asyncio.sleep(0.01)
         for connection in list(connections):
             connection.abort()
+        for relay in list(service.relays):
+            relay.abort()
+        deadline = asyncio.get_running_loop().time() + _ABORTED_WITHIN
+        while service.relays and asyncio.get_running_loop().time() < deadline:  # noqa: ASYNC110  as above
+            await asyncio.sleep(0.001)
         with contextlib.suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(server.wait_closed(), 0.5)
+            await asyncio.wait_for(server.wait_closed(), _ABORTED_WITHIN)
 
 
 def _spoken(other: Negotiated | None) -> tuple[str, ...]:

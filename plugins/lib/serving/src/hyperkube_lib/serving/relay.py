@@ -111,6 +111,7 @@ class Relay(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Repeat the request."""
         self._transport, self._tls_end = cast("asyncio.Transport", transport), tls_end(transport)
+        self._service.relays.add(self)
         if self._over:
             self._transport.abort()
             return
@@ -147,6 +148,7 @@ class Relay(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The other server has closed, or we have."""
+        self._service.relays.discard(self)
         self._transport = self._tls_end = None
         if self._client is not None:
             self._client.finish()

@@ -109,6 +109,13 @@ class Asker(Protocol):
         """Enforce the timeouts; tell whether to be called again in a second."""
 
 
+class Relayed(Protocol):
+    """A connection to another server, made for a request; all on the loop."""
+
+    def abort(self) -> None:
+        """Close at once."""
+
+
 class Negotiated(Protocol):
     """What is spoken instead of HTTP/1.1 with a client that asks for it in the TLS handshake (ALPN, RFC 7301).
 
@@ -147,6 +154,8 @@ class Service:
             self._reads = handler.postponed_reads
         self.heads = KnownHeads()
         self.connections: set[Connected] = set()
+        self.relays: set[Relayed] = set()
+        """Connections to other servers, until they are closed: over TLS that waits for the other side."""
         self.watched: set[Connected | Asker] = set()
         """Those that are to be looked at in the next second: with a request under way, or a client that is behind."""
         self._sweeping: Iterator[Connected] = iter(())
