@@ -11,12 +11,13 @@ from hyperkube.client.events import (
     KEPT_SECONDS,
     LATE_SECONDS,
     MAX_ATTEMPTS,
+    QUEUE_LENGTH,
     SIMILAR_SECONDS,
     EventRecorder,
 )
 from hyperkube.client.fake import FakeClient
 from hyperkube.kinds.resources import EVENTS
-from hyperkube.machinery.clock import FakeClock
+from hyperkube.machinery.clock import FakeClock, SystemClock
 from hyperkube.machinery.errors import Forbidden, ServiceUnavailable
 from hyperkube.testing.waiting import eventually
 
@@ -252,6 +253,40 @@ def test_events_that_a_slow_server_takes_one_after_another_find_more_writers_by_
     assert recorder.flush(20)
     assert len(client.objects(EVENTS)) == 5
     assert len(client.threads) > 1
+
+
+OBJECTS, EACH = 25, 8
+"""Of each of sixteen threads, and the events of each object."""
+
+
+def test_each_event_is_written_once_however_many_threads_tell_and_write(monkeypatch):
+    monkeypatch.setattr("hyperkube.client.events.LATE_SECONDS", 0.0)
+    monkeypatch.setattr("hyperkube.client.events.IDLE_SECONDS", 0.0005)  # so that threads end and begin all the time
+    room, came, threads = threading.Semaphore(QUEUE_LENGTH), {}, set()
+
+    class Server:
+        def create(self, _resource, event, _namespace):
+            came.setdefault(event["involvedObject"]["name"], []).append(event["reason"])
+            threads.add(threading.get_ident())
+            room.release()
+            return event
+
+    def tell(number):
+        for turn in range(EACH * OBJECTS):
+            room.acquire()
+            name, reason = f"pod-{number}-{turn % OBJECTS}", f"Reason{turn // OBJECTS}"
+            recorder.event(about(name), "Normal", reason, "x")
+
+    recorder = EventRecorder(Server(), SystemClock(), "kubelet")
+    tellers = [threading.Thread(target=tell, args=(number,)) for number in range(16)]
+    for teller in tellers:
+        teller.start()
+    for teller in tellers:
+        teller.join()
+
+    assert recorder.flush(60)
+    assert len(threads) > 1
+    assert came == {f"pod-{n}-{m}": [f"Reason{k}" for k in range(EACH)] for n in range(16) for m in range(OBJECTS)}
 
 
 def test_what_is_remembered_of_an_event_is_small(recorder):
