@@ -201,6 +201,20 @@ def test_a_program_that_is_missing_or_hangs_is_told():
         HostPrograms(0.1).run(["sleep", "60"])
 
 
+def test_a_loop_device_that_was_given_back_but_is_still_looked_at_counts_no_more(tmp_path):
+    image = tmp_path / "image"
+    image.touch()
+    for name, autoclear in (("loop0", "1"), ("loop1", "0")):
+        loop = tmp_path / "block" / name / "loop"
+        loop.mkdir(parents=True)
+        (loop / "backing_file").write_text(f"{image}\n")
+        (loop / "autoclear").write_text(f"{autoclear}\n")
+
+    assert loop_of(str(image), tmp_path / "block") == "/dev/loop1"
+    (tmp_path / "block" / "loop1" / "loop" / "autoclear").write_text("1\n")
+    assert loop_of(str(image), tmp_path / "block") == ""
+
+
 def _loop_is_possible():
     return os.geteuid() == 0 and Path("/dev/loop-control").exists() and shutil.which("mkfs.ext4") is not None
 

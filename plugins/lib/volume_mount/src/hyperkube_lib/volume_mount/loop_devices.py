@@ -12,16 +12,27 @@ SYS_BLOCK = Path("/sys/block")
 
 
 def loop_of(path: str, sys_block: Path = SYS_BLOCK) -> str:
-    """Return the loop device of a file or device, empty if it has none."""
+    """Return the loop device of a file or device, empty if it has none.
+
+    One that was given back while another program looked at it has the file until that has closed it, and is not to be
+    used any more. Source: Linux ``drivers/block/loop.c`` (loop_clr_fd), which sets LO_FLAGS_AUTOCLEAR then.
+    """
     real = str(Path(path).resolve())
     for backing in sorted(sys_block.glob("loop*/loop/backing_file")):
         try:
             found = backing.read_text(encoding="utf-8").strip()
         except OSError:
             continue  # given back meanwhile
-        if found == real:
+        if found == real and not _is_given_back(backing.parent):
             return f"/dev/{backing.parent.parent.name}"
     return ""
+
+
+def _is_given_back(loop: Path) -> bool:
+    try:
+        return (loop / "autoclear").read_text(encoding="utf-8").strip() == "1"
+    except OSError:
+        return True  # it has gone meanwhile
 
 
 def attach_loop(programs: Programs, path: str) -> str:
