@@ -1,5 +1,6 @@
 """The whole API server on a real etcd: what is written, what others see, and what survives the end of either."""
 
+import contextlib
 import json
 import subprocess
 import sys
@@ -39,7 +40,7 @@ def pair(etcd, folder):
 
 
 class Follower(threading.Thread):
-    """Collects the events of a watch."""
+    """Collects the events of a watch, to its end or until it has been silent for long."""
 
     def __init__(self, server, path):
         super().__init__(daemon=True)
@@ -47,8 +48,9 @@ class Follower(threading.Thread):
         self.start()
 
     def run(self):
-        for event in self.server.watch(self.path):
-            self.events.append(event)
+        with contextlib.suppress(TimeoutError):  # the test has ended, or misses the event and says so itself
+            for event in self.server.watch(self.path):
+                self.events.append(event)
 
     def seen(self):
         return [(event["type"], event["object"]["metadata"]["name"]) for event in self.events]
