@@ -19,6 +19,7 @@ import orjson
 import psutil
 import yaml
 from hyperkube_testing.peers.ports import free_port
+from hyperkube_testing.peers.processor_waits import processor_waits
 
 from hyperkube.client.discovery import ApiResource, discover
 from hyperkube.client.http import HttpClient
@@ -90,6 +91,23 @@ def listens(address: str, port: int) -> bool:
         return probe.connect_ex((address, port)) == 0
 
 
+class _Waits:
+    """How long the threads of a process have waited for a processor since a moment."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._before = processor_waits(pid)
+        self._now = self._before
+
+    def look(self) -> None:
+        """Take in what it is now; of threads that have ended since it is known from the last look."""
+        self._now = {**self._now, **processor_waits(self._pid)}
+
+    def longest(self) -> float:
+        """Return the seconds of the thread that has waited most."""
+        return max((waited - self._before.get(thread, 0.0) for thread, waited in self._now.items()), default=0.0)
+
+
 class LocalCluster:
     """One `hyperkube up`: started, asked with kubectl, ended."""
 
@@ -153,15 +171,19 @@ class LocalCluster:
         self.process.wait()
 
     def stop(self, number: int = signal.SIGTERM, within: float = 10.0) -> float:
-        """End it with a signal, insist on exit code 0 and that no process is left; return the seconds that took."""
-        begun = time.monotonic()
+        """End it with a signal, insist on exit code 0 and that no process is left; return the seconds that took.
+
+        Those are left out for which one of its threads, the one of which it is most, waited for a processor.
+        """
+        begun, waits = time.monotonic(), _Waits(self.process.pid)
         self.process.send_signal(number)
-        try:
-            code = self.process.wait(within)
-        except subprocess.TimeoutExpired:
-            self.kill()
-            raise AssertionError(f"still there {within:.0f} s after the signal:\n{''.join(self.output)}") from None
-        took = time.monotonic() - begun
+        while (code := self.process.poll()) is None:
+            waits.look()
+            if time.monotonic() > begun + within + waits.longest():
+                self.kill()
+                raise AssertionError(f"still there {within:.0f} s after the signal:\n{''.join(self.output)}")
+            time.sleep(0.03)
+        took = time.monotonic() - begun - waits.longest()
         assert code == 0, f"exit code {code}\n{''.join(self.output)}"
         left = processes_of(self.root)
         assert not left, f"left behind: {left}"

@@ -15,7 +15,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from hostile_client import ADMIN, LONGEST_WAIT, Hostile, Stopwatch, World, request
+from hostile_client import ADMIN, LONGEST_WAIT, Hostile, Stopwatch, World, cheap, request
 from hyperkube_lib.serving.edge import Edge
 from hyperkube_lib.serving.exchange import ExecUpgrade, Response
 from hyperkube_lib.serving.spdy import DICTIONARY
@@ -98,7 +98,7 @@ def patiently(edge):
     yield
     stop.set()
     thread.join()
-    assert max(waits) < LONGEST_WAIT
+    assert cheap(max(waits), LONGEST_WAIT)
 
 
 class TestAnswersThatAreNotRead:
