@@ -16,6 +16,8 @@ case "$*" in
 esac
 echo "this is $1"
 """
+UNTIL = "until {}; do [ -e order ] || exit 1; sleep 0.05; done"
+"""Waits for what another stage does, as long as the test does: a busy machine may need long for it."""
 FORGETS = "rm -r .pytest_cache/house"
 
 
@@ -30,7 +32,8 @@ def tasks(tmp_path):
         code = run_all(tmp_path, [lanes, [last]] if last else [lanes])
         return code, (tmp_path / "order").read_text().splitlines()
 
-    return run
+    yield run
+    (tmp_path / "order").unlink()
 
 
 def failing(*names):
@@ -46,20 +49,17 @@ def test_a_lane_goes_on_after_a_failure_and_the_code_tells_it(tasks, capsys):
 
 
 def test_lanes_run_side_by_side_and_the_output_of_each_stage_is_whole(tasks, capsys):
-    waits = "mkdir {mine}; for _ in $(seq 600); do [ -d {other} ] && break; sleep 0.05; done; [ -d {other} ] || exit 1"
+    one, two = (f"mkdir {mine}; {UNTIL.format(f'[ -d {other} ]')}" for mine, other in ("ab", "ba"))
 
-    code, order = tasks(
-        [("one",), ("two",)], "last", one=waits.format(mine="a", other="b"), two=waits.format(mine="b", other="a")
-    )
+    code, order = tasks([("one",), ("two",)], "last", one=one, two=two)
 
     assert (code, order[-1]) == (0, "last")
     assert "this is one\n-- one " in capsys.readouterr().out
 
 
 def test_the_next_lane_begins_when_one_has_ended(tasks):
-    until = "for _ in $(seq 600); do {}; sleep 0.05; done; exit 1"
-    long = {f"long{number}": until.format("grep -qx late order && exit 0") for number in range(AT_ONCE - 1)}
-    short = until.format(f"[ $(wc -l < order) -lt {AT_ONCE} ] || exit 0")
+    long = {f"long{number}": UNTIL.format("grep -qx late order") for number in range(AT_ONCE - 1)}
+    short = UNTIL.format(f"[ $(wc -l < order) -ge {AT_ONCE} ]")
 
     code, order = tasks([*((stage,) for stage in long), ("short",), ("late",)], short=short, **long)
 
@@ -75,8 +75,7 @@ def test_what_only_computes_gives_way_to_the_others(tasks, tmp_path):
 
 
 def test_what_only_computes_has_places_of_its_own(tasks):
-    waits = "for _ in $(seq 600); do grep -qx unit-core order && exit 0; sleep 0.05; done; exit 1"
-    waiting = {f"long{number}": waits for number in range(AT_ONCE)}
+    waiting = {f"long{number}": UNTIL.format("grep -qx unit-core order") for number in range(AT_ONCE)}
 
     code, order = tasks([*((stage,) for stage in waiting), ("unit-core",)], **waiting)
 
