@@ -122,6 +122,7 @@ class LocalCluster:
         self.kubeconfig = root / "admin.kubeconfig"
         self.output: list[str] = []
         self.process: subprocess.Popen[str] | None = None
+        self._reader = threading.Thread()
         self._client: HttpClient | None = None
         self._resources: dict[str, ApiResource] = {}
 
@@ -143,7 +144,8 @@ class LocalCluster:
         self.output = []
         self._forget()
         running = threading.Event()
-        threading.Thread(target=self._read, args=(self.process, running), daemon=True).start()
+        self._reader = threading.Thread(target=self._read, args=(self.process, running), daemon=True)
+        self._reader.start()
         while not running.wait(0.01):
             waited = time.monotonic() - begun
             if self.process.poll() is not None or waited > START_SECONDS:
@@ -184,6 +186,7 @@ class LocalCluster:
                 raise AssertionError(f"still there {within:.0f} s after the signal:\n{''.join(self.output)}")
             time.sleep(0.03)
         took = time.monotonic() - begun - waits.longest()
+        self._reader.join(10)  # its last words may say why it failed
         assert code == 0, f"exit code {code}\n{''.join(self.output)}"
         left = processes_of(self.root)
         assert not left, f"left behind: {left}"
