@@ -11,7 +11,10 @@ from hyperkube.client.events import (
     KEPT_SECONDS,
     LATE_SECONDS,
     MAX_ATTEMPTS,
+    MOST_EVENTS,
     QUEUE_LENGTH,
+    REFILL_SECONDS,
+    SIMILAR_LIMIT,
     SIMILAR_SECONDS,
     EventRecorder,
 )
@@ -289,44 +292,70 @@ def test_each_event_is_written_once_however_many_threads_tell_and_write(monkeypa
     assert came == {f"pod-{n}-{m}": [f"Reason{k}" for k in range(EACH)] for n in range(16) for m in range(OBJECTS)}
 
 
-def test_what_is_remembered_of_an_event_is_small(recorder):
-    recorder.event(POD, "Normal", "Started", f"started {'x' * 900}")
+def test_what_is_remembered_of_an_object_is_small(recorder):
+    for reason in ("Scheduled", "Pulled", "Created", "Started", "Killing"):
+        recorder.event(POD, "Normal", reason, f"about {'x' * 900}")
     assert recorder.flush()
-    remembered = [recorder._buckets, recorder._similar, recorder._written]
-    assert sum(_size(part) for part in remembered) < 1000
-    assert all(sys.getsizeof(key) <= 32 for part in remembered for key in part), (
-        "a block of Python's of 32 bytes, not 48"
-    )
+
+    ((key, told),) = recorder._known.items()
+    assert sys.getsizeof(key) <= 32, "a block of Python's of 32 bytes, not 48"
+    assert sys.getsizeof(told) <= 208, "another one, for all five"
 
 
 def test_what_was_written_minutes_ago_is_forgotten_when_all_rests(client, recorder, clock):
+    other = {**POD, "metadata": {**POD["metadata"], "name": "other"}}
     recorder.event(POD, "Normal", "Old", "x")
     assert recorder.flush()
     clock.advance(KEPT_SECONDS)
-    recorder.event({**POD, "metadata": {**POD["metadata"], "name": "other"}}, "Normal", "New", "x")
+    recorder.event(other, "Normal", "New", "x")
     assert recorder.flush()
 
     recorder.forget()
 
-    assert [len(table) for table in (recorder._similar, recorder._written, recorder._buckets)] == [1, 1, 0]
-    for reason, count in (("New", 2), ("Old", 1)):
-        recorder.event({**POD, "metadata": {**POD["metadata"], "name": "other"}}, "Normal", reason, "x")
-        assert recorder.flush()
-        assert client.objects(EVENTS)[-1 if reason == "Old" else 1]["count"] == count
+    assert len(recorder._known) == 1
+    recorder.event(POD, "Normal", "Old", "x")
+    recorder.event(other, "Normal", "New", "x")
+    assert recorder.flush()
+    counts = [(event["reason"], event["count"]) for event in client.objects(EVENTS)]
+    assert sorted(counts) == [("New", 2), ("Old", 1), ("Old", 1)]
 
 
-def test_of_many_events_only_those_of_the_last_minutes_are_remembered(client, recorder, clock):
+def test_of_many_objects_only_those_of_the_last_minutes_are_remembered(client, recorder, clock):
     for number in range(2 * FEW):
         recorder.event({**POD, "metadata": {**POD["metadata"], "uid": f"u{number}"}}, "Normal", "Started", "x")
     assert recorder.flush()
-    before = [len(table) for table in (recorder._similar, recorder._written, recorder._buckets)]
+    before = len(recorder._known)
     clock.advance(SIMILAR_SECONDS)
 
     recorder.event({**POD, "metadata": {**POD["metadata"], "uid": "another"}}, "Normal", "Started", "x")
 
     assert recorder.flush()
-    assert before == [2 * FEW] * 3
-    assert [len(table) for table in (recorder._similar, recorder._written, recorder._buckets)] == [FEW] * 3
+    assert (before, len(recorder._known)) == (2 * FEW, FEW)
+
+
+def test_of_an_object_only_the_latest_events_are_remembered(recorder, clock):
+    for number in range(2 * MOST_EVENTS):
+        recorder.event(POD, "Normal", f"Reason{number}", "x")
+        assert recorder.flush()
+        clock.advance(REFILL_SECONDS)
+
+    (told,) = recorder._known.values()
+    assert len(told) <= 12 + (MOST_EVENTS + 1) * 32
+
+
+def test_after_ten_minutes_of_silence_messages_are_similar_to_none_of_before(client, recorder, clock):
+    for group in range(2):
+        for number in range(SIMILAR_LIMIT - 1):
+            recorder.event(POD, "Warning", "Failed", f"attempt {group}-{number}")
+        assert recorder.flush()
+        clock.advance(SIMILAR_SECONDS + 1)
+    recorder.event(POD, "Warning", "Failed", "attempt 0-0")
+
+    assert recorder.flush()
+    events = client.objects(EVENTS)
+    assert len(events) == 2 * (SIMILAR_LIMIT - 1)
+    assert {event["message"]: event["count"] for event in events}["attempt 0-0"] == 2
+    assert not any("combined" in event["message"] for event in events)
 
 
 def test_a_source_that_talks_too_much_is_not_forgotten(client, recorder, clock):
@@ -341,14 +370,6 @@ def test_a_source_that_talks_too_much_is_not_forgotten(client, recorder, clock):
         recorder.event(POD, "Normal", f"Another{number}", "x")
     assert recorder.flush()
     assert len([action for action in client.actions if action[0] == "create"]) == BURST + 1
-
-
-def _size(value):
-    """Return the bytes of a value and of all in it, a mapping's own table apart."""
-    if isinstance(value, dict):
-        return sum(_size(part) for item in value.items() for part in item)
-    parts = value if isinstance(value, tuple) else ()
-    return sys.getsizeof(value) + sum(map(_size, parts))
 
 
 def test_what_is_told_later_has_the_time_at_which_it_happened(client, recorder, clock):

@@ -13,11 +13,11 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import datetime
 from itertools import count
 from random import random
-from struct import Struct, pack, unpack
-from typing import Any
+from struct import Struct, pack
 
 from hyperkube.client.client import Client
 from hyperkube.kinds.resources import EVENTS
@@ -29,17 +29,19 @@ from hyperkube.machinery.recent import forgets
 from hyperkube.machinery.times import format_time
 
 QUEUE_LENGTH = 1000
-CACHE_LENGTH, FEW = 4096, 256
-"""How much is remembered at the most; of more than a few nothing that is minutes old."""
+CACHE_LENGTH, FEW, MOST_EVENTS = 4096, 256, 64
+"""Objects, and events of each, that are remembered at the most; of more than a few objects nothing that is old."""
 SIMILAR_LIMIT = 10
 SIMILAR_SECONDS = 600.0
 BURST = 25
 REFILL_SECONDS = 300.0
 MESSAGE_LIMIT = 1024
 KEPT_SECONDS = 300.0
-"""How long it is known what was written, when that is much or all rests: who tries again waits five minutes at most."""
-_UPDATED, _WRITTEN = Struct("<d"), Struct("<dQq")
-_REFERENCE = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion")
+"""How long it is known what was written, when all rests: who tries again waits five minutes at most."""
+_HEAD, _ROW, _TIME, _WRITTEN = Struct("<dI"), Struct("<8s8sIQi"), Struct("<I"), Struct("<Qi")
+_NEW, _NONE = bytes(_HEAD.size), bytes(8)
+_OBJECT = ("kind", "namespace", "name", "uid")
+_ALIKE, _REFERENCE = (*_OBJECT, "apiVersion", "fieldPath"), (*_OBJECT, "apiVersion", "resourceVersion")
 MAX_ATTEMPTS, RETRY_SECONDS = 12, 10.0
 IDLE_SECONDS = 0.25
 """How long a writing thread waits for the next event: a burst would start one for each of them."""
@@ -69,10 +71,9 @@ class EventRecorder:
         self._busy: set[str] = set()  # objects of which an event is being written: each one's are written in order
         self._threads = self._idle = 0
         self._told = count()  # two events of one microsecond have two names
-        # By hashes of 60 bits, which take 32 bytes, and each a single value: thousands would be megabytes, under load.
-        self._buckets: dict[int, float] = {}  # when each source and object will have all its tokens again
-        self._similar: dict[int, bytes] = {}  # when, and the different messages' hashes, of events otherwise alike
-        self._written: dict[int, bytes] = {}  # when, and the number and count, of the event that tells of the same
+        # By hashes of objects, the latest last: when its bucket is full and it had an event; then rows of its events'
+        # digest, that without message, when, number and count as written. A dict of events would be megabytes.
+        self._known: dict[int, bytes] = {}
         forgets(self)
 
     def event(
@@ -119,12 +120,8 @@ class EventRecorder:
     def forget(self) -> None:
         """Forget what was written minutes ago, and the buckets that are half full again."""
         with self._lock:
-            now = self._clock.monotonic()
-            half = now + BURST / 2 * REFILL_SECONDS
-            self._buckets = {key: full for key, full in self._buckets.items() if full > half}
-            for table in (self._similar, self._written):
-                _trim(table, now - KEPT_SECONDS, 0)
-            self._similar, self._written = {**self._similar}, {**self._written}
+            _trim(self._known, self._clock.monotonic(), KEPT_SECONDS, 0)
+            self._known = {**self._known}
 
     def _event(
         self, about: Object, kind: str, reason: str, message: str, annotations: Mapping[str, str] | None, now: datetime
@@ -168,12 +165,12 @@ class EventRecorder:
     def _deliver(self, event: Object) -> None:
         """Write an event; where that fails, again at once, within ten seconds, and then every ten, as upstream does."""
         with self._lock:
-            key = self._combine(event, self._clock.monotonic())
+            place = self._combine(event, self._clock.monotonic())
         for attempt in range(MAX_ATTEMPTS):
             if attempt > 1:
                 self._clock.sleep(RETRY_SECONDS * (random() if attempt == 2 else 1))  # noqa: S311
             try:
-                self._write(event, key)
+                self._write(event, *place)
             except (ApiError, OSError) as error:
                 # Events are for people and may get lost; what they tell of has happened all the same.
                 self._logger.debug("could not write event %r: %s", event["reason"], error)
@@ -209,58 +206,71 @@ class EventRecorder:
         """Return the place, from 1, of the first event of an object that is not busy, or 0; the lock is held."""
         return next((place for place, each in enumerate(self._queue, 1) if each[1] not in self._busy), 0)
 
-    def _write(self, event: Object, key: int) -> None:
-        seen = self._written.get(key)
-        if seen is not None:
-            _, number, times = _WRITTEN.unpack(seen)
+    def _write(self, event: Object, key: int, digests: tuple[bytes, bytes], number: int, times: int) -> None:
+        if times:
             change = {"count": times + 1, "lastTimestamp": event["lastTimestamp"], "message": event["message"]}
             name = f"{event['involvedObject'].get('name', '')}.{number:x}"
-            try:
-                return self._remember(key, self._client.patch(EVENTS, name, change, namespace_of(event)))
-            except NotFound:  # expired meanwhile: tell it anew
-                self._written.pop(key, None)
-        return self._remember(key, self._client.create(EVENTS, event, namespace_of(event)))
+            with suppress(NotFound):  # expired meanwhile: tell it anew
+                return self._remember(key, digests, self._client.patch(EVENTS, name, change, namespace_of(event)))
+        return self._remember(key, digests, self._client.create(EVENTS, event, namespace_of(event)))
 
     def _takes_token(self, event: Object, now: float) -> bool:
-        about = event["involvedObject"]
-        key = hash(tuple(about.get(part, "") for part in ("kind", "namespace", "name", "uid"))) >> 4
-        before = max(self._buckets.pop(key, now), now)
+        key = hash(tuple(map(event["involvedObject"].get, _OBJECT))) >> 4
+        told = self._known.pop(key, _NEW)
+        before: float = max(_HEAD.unpack_from(told)[0], now)
         is_taken = before - now <= (BURST - 1) * REFILL_SECONDS
-        self._buckets[key] = before + REFILL_SECONDS if is_taken else before
-        _trim(self._buckets, now)
+        rows = told[max(_HEAD.size, len(told) - MOST_EVENTS * _ROW.size) :]
+        self._known[key] = _HEAD.pack(before + REFILL_SECONDS * is_taken, int(now)) + rows
+        _trim(self._known, now, SIMILAR_SECONDS)
         return is_taken
 
-    def _combine(self, event: Object, now: float) -> int:
-        """Return what makes the event the same as another one; change its message when there are too many alike."""
+    def _combine(self, event: Object, now: float) -> tuple[int, tuple[bytes, bytes], int, int]:
+        """Return where the same event is remembered, and as what; change its message when there are too many alike."""
         about = event["involvedObject"]
-        parts = ("kind", "namespace", "name", "uid", "apiVersion", "fieldPath")
-        alike = hash((*(about.get(part, "") for part in parts), event["type"], event["reason"])) >> 4
-        similar = self._similar.pop(alike, b"")
-        updated, *messages = unpack(f"<d{len(similar) // 8 - 1}q", similar) if similar else (now,)
-        if now - updated > SIMILAR_SECONDS:
-            messages = []
-        message = hash((alike, event["message"])) >> 4
-        if message not in messages and len(messages) < SIMILAR_LIMIT:
-            messages.append(message)
-        self._similar[alike] = pack(f"<d{len(messages)}q", now, *messages)
-        _trim(self._similar, now - SIMILAR_SECONDS)
-        if len(messages) < SIMILAR_LIMIT:
-            return message
-        event["message"] = f"(combined from similar events): {event['message']}"
-        return alike
+        key = hash(tuple(map(about.get, _OBJECT))) >> 4
+        alike = pack("<q", hash((*map(about.get, _ALIKE), event["type"], event["reason"])))
+        message, combined = pack("<q", hash((alike, event["message"]))), alike[::-1]
+        told = self._known.get(key, _NEW)
+        if (last := _row(told, alike, 8)) and now - _TIME.unpack_from(told, last + 16)[0] > SIMILAR_SECONDS:
+            told = told.replace(alike, _NONE)
+        messages = told.count(alike) - told.count(combined + alike) + (message + alike not in told)
+        if messages <= SIMILAR_LIMIT:
+            told = _with(told, message, alike, now)
+        if messages >= SIMILAR_LIMIT:
+            event["message"] = f"(combined from similar events): {event['message']}"
+            told, message = _with(told, combined, alike, now), combined
+        self._known[key] = told
+        number, times = _WRITTEN.unpack_from(told, len(told) - _WRITTEN.size)
+        return key, (message, alike), number, times
 
-    def _remember(self, key: int, written: Object) -> None:
+    def _remember(self, key: int, digests: tuple[bytes, bytes], written: Object) -> None:
         number = int(name_of(written).rpartition(".")[2], 16)
         with self._lock:
-            now = self._clock.monotonic()
-            self._written.pop(key, None)
-            self._written[key] = _WRITTEN.pack(now, number, written.get("count", 1))
-            _trim(self._written, now - KEPT_SECONDS)
+            told, now = self._known.get(key, _NEW), self._clock.monotonic()
+            self._known[key] = _with(told, *digests, now, number, written.get("count", 1))
 
 
-def _trim(cache: dict[int, Any], oldest: float, few: int = FEW) -> None:
-    while (length := len(cache)) > few:
-        key, seen = next(iter(cache.items()))
-        if length <= CACHE_LENGTH and (seen if type(seen) is float else _UPDATED.unpack_from(seen)[0]) > oldest:
+def _row(told: bytes, digest: bytes, offset: int = 0) -> int:
+    """Return where the last row begins that has a digest at an offset; 0 where there is none."""
+    start = told.rfind(digest, _HEAD.size) - offset
+    return start if start > 0 and (start - _HEAD.size) % _ROW.size == 0 else 0
+
+
+def _with(told: bytes, digest: bytes, alike: bytes, now: float, *written: int) -> bytes:
+    """Return what was told with a row of now at its end, in place of that with its digest."""
+    if start := _row(told, digest):
+        written = written or _WRITTEN.unpack_from(told, start + 20)
+        told = told[:start] + told[start + _ROW.size :]
+    return told + _ROW.pack(digest, alike, int(now), *(written or (0, 0)))
+
+
+def _trim(told: dict[int, bytes], now: float, seconds: float, few: int = FEW) -> None:
+    """Forget objects without an event for so many seconds, but for buckets that are less than half full."""
+    while (length := len(told)) > few:
+        key, text = next(iter(told.items()))
+        full, last = _HEAD.unpack_from(text)
+        if length <= CACHE_LENGTH and last > now - seconds:
             return
-        del cache[key]
+        del told[key]
+        if length <= CACHE_LENGTH and full > now + BURST / 2 * REFILL_SECONDS:
+            told[key] = _HEAD.pack(full, int(now))

@@ -1,7 +1,6 @@
 """Proxiers: how a node makes Services reachable.
 
-The proxy keeps the service ports and endpoints of each IP family and hands them, complete and with what changed, to
-one proxier.
+The proxy keeps service ports and endpoints of each IP family and hands them, all and what changed, to one proxier.
 """
 
 from __future__ import annotations

@@ -9,15 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from hyperkube.kinds.pods import spec_of
-from hyperkube.machinery.objects import (
-    Object,
-    annotations_of,
-    controller_of,
-    metadata,
-    name_of,
-    namespace_of,
-    uid_of,
-)
+from hyperkube.machinery.objects import Object, annotations_of, controller_of, metadata, name_of, namespace_of, uid_of
 
 BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
 """The annotation by which claims and volumes once named their class; it goes before the field."""

@@ -20,8 +20,7 @@ _PROGRAMS = frozenset({"server", "command"})
 def culprit(error: BaseException) -> str:
     """Return the innermost plugin of the traceback, or nothing.
 
-    It is told by family, name and distribution, then where it was called, then the file and line where it left its own
-    code.
+    It is told by family, name and distribution, then where it was called, then file and line where it left its code.
     """
     found, place, line = "", "", ""
     for frame, number in traceback.walk_tb(error.__traceback__):

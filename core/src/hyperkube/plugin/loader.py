@@ -185,8 +185,7 @@ class _Manager(pluggy.PluginManager):
         """Return how an attribute of a plugin is marked as a hook, None if it is not.
 
         Raises:
-            ValueError: it is marked as a hook that there is not, or named like one and not marked: it would never be
-                called.
+            ValueError: it is marked as a hook that there is not, or named like one and not marked: never called.
         """
         if name.startswith("__"):
             return None
