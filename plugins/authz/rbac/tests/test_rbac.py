@@ -226,8 +226,28 @@ def test_what_was_decided_is_decided_again_after_it_was_forgotten(world):
     world.seed(ROLE_BINDINGS, binding("b", "Role", "r", [user("bob")], "ns"))
     before = world.ask(BOB, "get")
     assert world.ask(BOB, "get") is before
+    assert world.plugin._decisions
 
     world.plugin.forget()
 
-    assert world.ask(BOB, "get") is not before
+    assert not world.plugin._decisions
     assert world.ask(BOB, "get") == before
+
+
+def test_of_what_is_asked_about_an_object_only_that_is_remembered_which_comes_again(world):
+    world.seed(ROLES, role("r", [READ], "ns"))
+    world.seed(ROLE_BINDINGS, binding("b", "Role", "r", [user("bob")], "ns"))
+    for number in range(100):
+        assert world.ask(BOB, "get", name=f"once-{number}").allowed
+    once = len(world.plugin._decisions)
+    for _ in range(2):
+        assert world.ask(BOB, "get", name="twice").allowed
+
+    assert (once, len(world.plugin._decisions)) == (0, 1)
+
+
+def test_decisions_for_one_reason_are_one_object(world):
+    world.seed(ROLES, role("r", [READ], "ns"))
+    world.seed(ROLE_BINDINGS, binding("b", "Role", "r", [user("bob")], "ns"))
+
+    assert world.ask(BOB, "get", name="one") is world.ask(BOB, "list")

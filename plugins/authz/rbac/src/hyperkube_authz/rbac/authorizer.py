@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from hyperkube_authz.rbac.bindings import BindingIndex, Grant
 from hyperkube_authz.rbac.plugin_roles import plugin_roles
@@ -15,12 +16,13 @@ from hyperkube.kinds.rbac import RBAC_GROUP, rule_allows, rule_allows_path
 from hyperkube.kinds.resources import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES
 from hyperkube.machinery.aggregate import aggregate
 from hyperkube.machinery.objects import Object
-from hyperkube.machinery.recent import forgets
+from hyperkube.machinery.recent import SeenBefore, forgets
 from hyperkube.machinery.record import Record
 from hyperkube.machinery.users import UserInfo
 from hyperkube.plugin import Plugin, PluginContext
 
 _REMEMBERED = 20_000
+_REASONS = 512
 
 
 class _RoleMissing(LookupError):
@@ -49,6 +51,7 @@ class RBAC(Plugin):
         self._lock = threading.Lock()
         self._epoch = 0
         self._decisions: dict[Attributes, Decision] = {}
+        self._seen_before = SeenBefore()
         forgets(self)
 
     def forget(self) -> None:
@@ -86,7 +89,10 @@ class RBAC(Plugin):
 
     @hookimpl
     def authz_authorize(self, attributes: Attributes) -> Decision:
-        """Allow what a rule covers, and say by which binding."""
+        """Allow what a rule covers, and say by which binding.
+
+        What is decided on an object is remembered when it is asked again: most names are asked for once.
+        """
         if self._super_user and attributes.user.name == self._super_user:
             return Decision("allow", "")
         decisions, epoch = self._decisions, self._epoch
@@ -94,6 +100,8 @@ class RBAC(Plugin):
         if known is not None:
             return known
         decision = self._decide(attributes)
+        if attributes.name and not self._seen_before(attributes):
+            return decision
         with self._lock:
             if self._epoch == epoch:
                 if len(self._decisions) >= _REMEMBERED:
@@ -147,7 +155,7 @@ class RBAC(Plugin):
                 missing.append(str(error))
                 continue
             if any(_covers(rule, attributes) for rule in rules):
-                return Decision("allow", f"RBAC: allowed by {grant.describe()}")
+                return _allowed(f"RBAC: allowed by {grant.describe()}")
         return Decision("no opinion", f"RBAC: {aggregate(missing)}") if missing else NO_OPINION
 
     def _rules_of(self, grant: Grant) -> Iterator[Object] | list[Object]:
@@ -158,6 +166,12 @@ class RBAC(Plugin):
         if role is None:
             raise _RoleMissing(f'{grant.role_kind.lower()}.{RBAC_GROUP} "{grant.role_name}" not found')
         return role.get("rules") or []
+
+
+@lru_cache(_REASONS)
+def _allowed(reason: str) -> Decision:
+    """Return one decision for all that is allowed for a reason."""
+    return Decision("allow", reason)
 
 
 def _covers(rule: Object, attributes: Attributes) -> bool:
