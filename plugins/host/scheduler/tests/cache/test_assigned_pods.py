@@ -6,6 +6,7 @@ import sys
 
 import pytest
 from hyperkube_host.scheduler.cache.assigned_pods import (
+    FEW_PARTS,
     LAYOUTS,
     SHARED_PARTS,
     AssignedPodTransform,
@@ -114,10 +115,22 @@ def test_what_is_remembered_for_sharing_is_bounded():
     template = small(pod("a"))["spec"]["containers"]
     for number in range(3 * SHARED_PARTS):
         small({"metadata": {"labels": {"app": str(number)}}, "spec": {"nodeName": "n1"}})
-        if number % (SHARED_PARTS // 2) == 0:
+        if number % (FEW_PARTS // 2) == 0:
             assert small(pod("b"))["spec"]["containers"] is template
 
     assert len(small._parts) + len(small._earlier) <= 2 * SHARED_PARTS
+
+
+@pytest.mark.parametrize(("stay", "most"), [(True, 2 * SHARED_PARTS), (False, 2 * FEW_PARTS)], ids=["stay", "go"])
+def test_of_pods_that_go_few_parts_are_remembered(stay, most):
+    small, pods = AssignedPodTransform(), []
+    for number in range(4 * SHARED_PARTS):
+        made = small({"metadata": {"labels": {"app": str(number)}}, "spec": {"nodeName": "n1"}})
+        if stay:
+            pods.append(made)
+
+    count = len(small._parts) + len(small._earlier)
+    assert most / 2 <= count <= most
 
 
 def test_what_parts_are_known_by_takes_no_more_memory_than_it_needs():

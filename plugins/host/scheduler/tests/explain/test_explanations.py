@@ -8,7 +8,7 @@ pytest.importorskip("numpy")
 
 import numpy as np
 from hyperkube_host.scheduler.explain.explanation_file import ExplanationFile
-from hyperkube_host.scheduler.explain.explanations import Explanations
+from hyperkube_host.scheduler.explain.explanations import BOTH, Explanations
 from hyperkube_host.scheduler.framework.schedule_result import Diagnosis, ScheduleResult, packed, shortened
 
 from hyperkube.hookspecs.scheduling import Filtered
@@ -139,3 +139,17 @@ def test_at_rest_memory_leaves_to_the_file_what_is_in_it(tmp_path):
     assert kept._bytes == sum(each.trace.size for each in kept._decisions.values())
     assert [kept.explain(f"default/p{number}") for number in range(3)] == told
     assert all(without.explain(f"default/p{number}") for number in range(3))
+
+
+def test_what_is_in_the_file_is_in_memory_only_where_it_is_of_the_latest(tmp_path):
+    kept = Explanations(file=ExplanationFile(tmp_path / "file"))
+    for number in range(BOTH + 3):
+        made = decision(score=number)
+        kept.record(f"default/p{number}", made)
+        kept.persist(f"default/p{number}", made)
+    wait_for_writer(kept)
+    kept.record("default/another", decision())
+
+    assert list(kept._decisions) == [*(f"default/p{number}" for number in range(3, BOTH + 3)), "default/another"]
+    assert kept._bytes == sum(each.trace.size for each in kept._decisions.values())
+    assert kept.explain("default/p0")["nodes"][1]["scores"][0]["score"] == 0

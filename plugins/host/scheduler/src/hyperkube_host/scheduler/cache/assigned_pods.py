@@ -7,6 +7,7 @@ thousand of them fill most of a gigabyte; like this, a tenth.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from sys import getrefcount
 from typing import Any
 
 import orjson
@@ -16,10 +17,11 @@ from hyperkube.client.informer import without_managed_fields
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.recent import exact, forgets
 
-SHARED_PARTS = 1024
+SHARED_PARTS, FEW_PARTS = 1024, 256
 """Parts remembered for sharing, twice: those of pods that come, and those of pods that came before these.
 
 Most parts have a time in them and are met a few times within a second; those of a template stay as they are met again.
+Where most have gone with their pods, few are remembered.
 """
 LAYOUTS = 256
 """Sets of keys that dicts share; others have their own."""
@@ -40,6 +42,7 @@ class AssignedPodTransform:
     def __init__(self) -> None:
         self._parts: dict[bytes, Any] = {}
         self._earlier: dict[bytes, Any] = {}
+        self._room = FEW_PARTS
         self._layouts: dict[tuple[str, ...], type] = {}
         forgets(self)
 
@@ -94,10 +97,16 @@ class AssignedPodTransform:
         key = orjson.dumps(part)
         known = self._parts.get(key)
         if known is None:
-            if len(self._parts) >= SHARED_PARTS:
+            if len(self._parts) >= self._room:
+                used = sum(getrefcount(each) > _ALONE for each in self._parts.values())
+                self._room = min(SHARED_PARTS, max(FEW_PARTS, 2 * used))
                 self._earlier, self._parts = self._parts, {}
             known = self._parts[exact(key)] = self._earlier.get(key, part)
         return known
+
+
+(_ALONE,) = [getrefcount(each) for each in {0: object()}.values()]
+"""How many references there are to what only a table has."""
 
 
 def spec_for_scheduling(spec: Mapping[str, Any]) -> Object:

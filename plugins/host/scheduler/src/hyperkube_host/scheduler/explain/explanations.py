@@ -7,6 +7,7 @@ import threading
 import zlib
 from collections import OrderedDict
 from collections.abc import Callable
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from hyperkube_host.scheduler.explain.explanation_file import ExplanationFile
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 LIMIT = 1000
 LIMIT_BYTES = 8_000_000
+BOTH = 64
+"""Of the decisions that are in the file so many, the latest, are in memory as well."""
 PATIENCE_SECONDS = 2.0
 """The longest that a decision waits to be written, while there are pods to be scheduled."""
 
@@ -48,7 +51,7 @@ class Explanations:
         self._condition = threading.Condition()
         self._decisions: OrderedDict[str, ScheduleResult] = OrderedDict()
         self._unwritten: dict[str, ScheduleResult] = {}
-        self._in_file: set[str] = set()  # of those in memory
+        self._in_file: dict[str, None] = {}  # of those in memory, in the order in which they were written
         self._writer: threading.Thread | None = None
         self._closing = False
         self._warned = False
@@ -58,21 +61,19 @@ class Explanations:
         """Remember a decision, forgetting the oldest ones over the limits."""
         with self._condition:
             before = self._decisions.pop(key, None)
-            self._in_file.discard(key)
+            self._in_file.pop(key, None)
             self._bytes += decision.trace.size - (before.trace.size if before else 0)
             self._decisions[key] = decision
             while len(self._decisions) > self._limit or (self._bytes > self._limit_bytes and len(self._decisions) > 1):
                 forgotten, oldest = self._decisions.popitem(last=False)
                 self._bytes -= oldest.trace.size
                 self._unwritten.pop(forgotten, None)
-                self._in_file.discard(forgotten)
+                self._in_file.pop(forgotten, None)
 
     def forget(self) -> None:
         """Leave to the file what is in it."""
         with self._condition:
-            for key in self._in_file:
-                self._bytes -= self._decisions.pop(key).trace.size
-            self._in_file.clear()
+            self._leave_to_file(0)
 
     def persist(self, key: str, decision: ScheduleResult) -> None:
         """Have a decision written, now that its message is complete; nothing without a file."""
@@ -122,8 +123,15 @@ class Explanations:
                 if self._file is not None:
                     self._file.append(batch.items())
                 with self._condition:
-                    self._in_file |= {key for key, one in batch.items() if self._decisions.get(key) is one}
+                    self._in_file |= {key: None for key, one in batch.items() if self._decisions.get(key) is one}
+                    self._leave_to_file(BOTH)
             except OSError as error:
                 if not self._warned:
                     self._warned = True
                     _log.warning("cannot write the explanations: %s", error)
+
+    def _leave_to_file(self, few: int) -> None:
+        """Let go of what is in the file, but for the latest few; the lock is held."""
+        for key in tuple(islice(self._in_file, max(0, len(self._in_file) - few))):
+            del self._in_file[key]
+            self._bytes -= self._decisions.pop(key).trace.size
