@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import orjson
 from hyperkube_lib.watch_cache.cached_object import read_object
-from hyperkube_lib.watch_cache.event_history import HistoryLimits
+from hyperkube_lib.watch_cache.event_history import STEP_SECONDS, HistoryLimits
 from hyperkube_lib.watch_cache.object_table import by_owner
 from hyperkube_lib.watch_cache.resource_cache import ResourceCache
 
@@ -127,3 +127,15 @@ def test_changes_of_a_resource_that_rests_are_remembered_packed_however_few_they
     assert len(cache._history) == 100
     assert before.previous.held * 4 < len(before.previous.body)
     assert newest.previous.held == len(newest.previous.body), "as what came after the revision is left alone"
+
+
+def test_versions_of_an_object_share_its_key_and_changes_of_one_moment_their_time():
+    cache, name = resource("/registry/pods/"), "web"
+    for revision in range(2, 6):
+        cache._clock.advance(STEP_SECONDS / 10)
+        change(cache, f"/registry/pods/default/{name}", {"metadata": metadata(name)}, revision)
+
+    events = cache._history.after(1)
+    assert len(events) == 4
+    assert len({id(event.object.key) for event in events}) == 1
+    assert len({id(event.at) for event in events}) == 1

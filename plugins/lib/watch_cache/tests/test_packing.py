@@ -211,7 +211,7 @@ def test_the_budget_bounds_what_is_packed_too():
 
 
 def held_by(history):
-    return sum(record.previous.held for _, record in history._events if record.previous)
+    return sum(record.previous.held for record in history._events if record.previous)
 
 
 def test_what_the_history_holds_is_packed_behind_the_changes():
@@ -227,7 +227,7 @@ def test_what_the_history_holds_is_packed_behind_the_changes():
     assert before > 30 * body
     assert history._loose_size <= 25 * body
     assert history._size == held_by(history)
-    assert all(obj.is_loose for _, record in list(history._events)[-20:] if (obj := record.previous))
+    assert all(obj.is_loose for record in list(history._events)[-20:] if (obj := record.previous))
 
 
 @pytest.mark.parametrize("meanwhile", ["a change", "a fresh start"])

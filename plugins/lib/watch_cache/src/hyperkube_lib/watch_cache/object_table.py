@@ -88,6 +88,7 @@ class ObjectTable:
             self._keys.add(obj.key)
         else:
             self._unfile(previous)
+            obj.key = previous.key  # one text: a history keeps many versions of what changes often
         self._objects[obj.key] = obj
         self._file(obj)
 

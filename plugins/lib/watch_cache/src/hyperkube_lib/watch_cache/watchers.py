@@ -37,9 +37,11 @@ class CacheEvent:
         object: the new state; for a deletion the last state with the deletion's revision; None for a bookmark.
         previous: the state before, None for a creation.
         initial_end: for the bookmark that ends the initial events.
+        at: when a history took it, in seconds of a monotonic clock; there only for what one has taken.
     """
 
-    __slots__ = ("initial_end", "kind", "object", "previous", "revision")
+    __slots__ = ("at", "initial_end", "kind", "object", "previous", "revision")
+    at: float
 
     def __init__(
         self,
