@@ -4,8 +4,8 @@ Run by hand: ``.venv/bin/python tests/perf/soak.py --minutes 60``. Clients creat
 config maps, and pods of a simulated node come and go. The first seconds measure what the machine bears; from then on
 the clients send half of that, or `--rate` requests a second. Each minute one line tells requests, answers that were
 errors, memory and threads. Then the cluster rests until what it keeps for some minutes is gone, and is compared with a
-fresh start on the same data. Exits with 1 when memory grew after the first third, when an answer was an error that the
-load does not explain, or when after the rest more is left than `verdicts` allows.
+fresh start on the same data that has rested as long. Exits with 1 when memory grew after the first third, when an
+answer was an error that the load does not explain, or when after the rest more is left than `verdicts` allows.
 """
 
 from __future__ import annotations
@@ -39,9 +39,8 @@ NODES = 3
 GROWTH = 1.05
 """How much larger the median of the last third may be than that of the second: caches fill, and are bounded."""
 REST_SECONDS = 420.0
-"""Longer than replaced versions of objects are kept (five minutes), and than what waits for its next turn."""
-SETTLING_SECONDS = 75.0
-"""After a start: until nothing of it is under way, and memory was given back to the system."""
+"""Longer than replaced versions of objects are kept (five minutes), and than what waits for its next turn; after a
+fresh start, too, as memory is given back and taken again meanwhile."""
 RESIDENT, STORED, LEFT_OVER = 1.3, 3.0, 4
 """What may be left: times the resident memory of a fresh start, times the live data, threads, descriptors or tasks."""
 AT_REST = 2 << 20
@@ -214,7 +213,7 @@ def soak(minutes: float, rate: float = 0.0, rest: float = REST_SECONDS) -> bool:
             loaded = at_rest(pid, client_from_kubeconfig(str(kubeconfig)))
         size, live = stored(folder)
         with cluster(folder) as (pid, kubeconfig):
-            time.sleep(SETTLING_SECONDS)
+            time.sleep(rest)
             fresh = at_rest(pid, client_from_kubeconfig(str(kubeconfig)))
     said = verdicts(loaded, fresh, size, live)
     for text, holds in said.items():
@@ -257,6 +256,8 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--rate", type=float, default=0.0, help="requests a second; half of what is borne unless told")
-    parser.add_argument("--rest", type=float, default=REST_SECONDS, help="seconds of rest after the load")
+    parser.add_argument(
+        "--rest", type=float, default=REST_SECONDS, help="seconds of rest after the load, and the start"
+    )
     given = parser.parse_args()
     sys.exit(0 if soak(given.minutes, given.rate, given.rest) else 1)
