@@ -1,6 +1,7 @@
 import pytest
 from hyperkube_host.apiserver.request.request_info import KnownPaths, flag, parse, watch_flag
 from hyperkube_lib.serving.exchange import HttpRequest
+from hyperkube_lib.serving.known_heads import Target
 
 from hyperkube.machinery.users import UserInfo
 
@@ -113,6 +114,25 @@ def test_a_path_that_was_forgotten_is_read_again():
 
     anew = paths.read(HttpRequest(method="GET", path="/api/v1/pods"))
     assert first is again is not anew == first
+
+
+@pytest.mark.parametrize(("query", "kept"), [("", 0), ("limit=20", 1)])
+def test_what_is_read_off_a_line_that_is_remembered_is_not_kept_twice(query, kept):
+    paths, path = KnownPaths(), "/api/v1/namespaces/a/pods"
+
+    found = [paths.read(HttpRequest(method="GET", path=path, line=Target("GET", path, path, query))) for _ in range(3)]
+
+    assert found[0] == found[1] == found[2]
+    assert len(paths._known) == kept
+
+
+def test_what_was_read_off_a_line_is_there_with_the_line():
+    path = "/api/v1/namespaces/a/pods"
+    paths, line = KnownPaths(), Target("GET", path, path, "")
+
+    first, again = (paths.read(HttpRequest(method="GET", path=path, line=line)) for _ in range(2))
+
+    assert first is again is line.read
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"])

@@ -163,18 +163,19 @@ class KnownPaths:
         if info is None and line is not None:
             info = line.read
         if not isinstance(info, RequestInfo):
-            info = self._read(request.method, request.path)
+            # A line that comes again keeps what was read off it: only others of the same path would find it here.
+            info = self._read(request.method, request.path, keep=line is None or bool(line.query))
             if line is not None:
                 line.read = info
         request.read = info
         return info
 
-    def _read(self, method: str, path: str) -> RequestInfo:
+    def _read(self, method: str, path: str, *, keep: bool) -> RequestInfo:
         known = self._known
         info = known.get((method, path))
         if info is None:
             info = parse(method, path, {})
-            if len(path) <= _LONGEST_PATH and self._seen_before((method, path)):
+            if keep and len(path) <= _LONGEST_PATH and self._seen_before((method, path)):
                 if len(known) >= _MOST_PATHS:
                     known.clear()
                 known[method, path] = info
