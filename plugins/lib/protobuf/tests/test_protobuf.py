@@ -14,7 +14,7 @@ from hyperkube_lib.protobuf import (
     open_envelope,
     watch_frame,
 )
-from hyperkube_lib.protobuf.wire import delimited
+from hyperkube_lib.protobuf.wire import delimited, varint
 
 from hyperkube.machinery.objects import copy_object
 from hyperkube.machinery.schema import KubeSchema, compile_schema
@@ -87,6 +87,19 @@ def test_the_bytes_are_those_that_go_writes():
     message = b"\x0a" + bytes([len(meta)]) + meta + b"\x12\x03\x0a\x01k" + b"\x1a\x02\x0a\x00"
     envelope = b"k8s\x00" + b"\x0a\x0f\x0a\x02v1\x12\x09Namespace" + b"\x12" + bytes([len(message)]) + message
     assert body == envelope + b"\x1a\x00\x22\x00"
+
+
+@pytest.mark.parametrize("size", [0, 1, 127, 128, 0x4000])
+@pytest.mark.parametrize("seed", range(10))
+def test_a_message_is_cut_at_the_texts_that_each_object_has_of_its_own(seed, size):
+    schema, codec = compile_schema("hyperkube_api.meta.v1:ObjectMeta"), Protobuf()
+    meta = {**schema.canonical(sample(schema.schema, seed)), "name": "n" * size, "uid": "ü"}
+    texts = [meta.get(name, "").encode() for name in schema.schema.own]
+
+    first, *pieces = codec.cut_message(meta, schema)
+
+    behind = (varint(len(text)) + text + piece for text, piece in zip(texts, pieces, strict=True))
+    assert b"".join((first, *behind)) == codec.write_message(meta, schema)
 
 
 @pytest.mark.parametrize("size", [0, 127, 128, 0x3FFF, 0x4000])

@@ -10,7 +10,7 @@ import pytest
 from hyperkube_host.apiserver.resources.served import ServedResource
 from hyperkube_host.apiserver.serializer.encodings import Encodings, ObjectEncoder
 from hyperkube_host.apiserver.serializer.kept_rows import ObservedNow, until_change
-from hyperkube_lib.protobuf import Protobuf
+from hyperkube_lib.protobuf import Protobuf, enveloped
 from hyperkube_lib.protobuf.wire import delimited
 from hyperkube_lib.watch_cache.cached_object import CachedObject
 
@@ -52,8 +52,10 @@ def served(cells=None):
     )
 
 
-def cached(revision=5, *, created=NOW, **data):
+def cached(revision=5, *, created=NOW, uid="", **data):
     meta = {"name": "c", "namespace": "n", "creationTimestamp": format_time(created), "resourceVersion": str(revision)}
+    if uid:
+        meta["uid"] = uid
     obj = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": meta, "data": data}
     return CachedObject("/c", revision, orjson.dumps(obj), namespace="n")
 
@@ -71,32 +73,33 @@ def test_a_message_is_written_once_for_a_revision_and_kept_apart_for_each_versio
     assert encoder.message(one, cached(6, a="c"), schema) != first
 
 
-def test_of_a_template_the_fields_behind_the_metadata_are_written_once():
-    schema, metadata = (
-        compile_schema("hyperkube_api.core.v1:ConfigMap"),
-        compile_schema("hyperkube_api.meta.v1:ObjectMeta"),
-    )
-    written = []
+def test_an_object_of_a_known_template_is_not_written_again():
+    protobuf, schema = Counting(), compile_schema("hyperkube_api.core.v1:ConfigMap")
+    encoder = ObjectEncoder(protobuf)
 
-    class Telling(Protobuf):
-        def write_message(self, obj, schema):
-            written.append(schema)
-            return super().write_message(obj, schema)
+    def bodies(template, revisions, **data):
+        objects = [served().parsed(cached(revision, uid="u", **data)) for revision in revisions]
+        made = [encoder.written_body(served(), None, schema, obj, template) for obj in objects]
+        assert made == [Protobuf().encode(obj, schema) for obj in objects]
 
-    encoder = ObjectEncoder(Telling())
+    bodies(b"one", range(5, 9), a="b")
+    learned = protobuf.written
+    bodies(b"one", range(9, 12), a="b")
+    assert protobuf.written == learned
+    bodies(b"another", [12], a="c")
+    assert protobuf.written > learned
 
-    def message(revision, **data):
-        one = cached(revision, **data)
-        one.encodings = {}
-        obj = served().parsed(one)
-        made = encoder.written_message(served(), one, schema, obj, orjson.dumps({**obj, "metadata": None}))
-        return made, delimited(2, Protobuf().write_message(obj, schema))
 
-    made = [message(revision, a="b") for revision in range(5, 9)] + [message(9, a="c")]
+def test_the_message_of_what_was_written_is_kept_where_others_were_made():
+    encoder, schema, one = ObjectEncoder(Protobuf()), compile_schema("hyperkube_api.core.v1:ConfigMap"), served()
+    obj = cached(a="b")
+    obj.encodings = {}
 
-    assert [one for one, _ in made] == [whole for _, whole in made]
-    assert written.count(metadata) == 5
-    assert written.count(schema) == 2, "once for each template"
+    body = encoder.written_body(one, obj, schema, one.parsed(obj))
+
+    kept = encoder.kept_message(one, obj)
+    assert kept is not None
+    assert body == enveloped("v1", "ConfigMap", kept) == encoder.written_body(one, obj, schema, {})
 
 
 def test_the_oldest_encodings_go_when_there_is_no_room():

@@ -52,6 +52,10 @@ class Protobuf:
         """Return the message of an object."""
         return self._kept.writer(schema.schema).write(obj)
 
+    def cut_message(self, obj: Object, schema: CompiledSchema) -> tuple[bytes, ...]:
+        """Return the message of an object in pieces, for others of its template; see `MessageWriter.cut`."""
+        return self._kept.writer(schema.schema).cut(obj)
+
     def decode(self, body: bytes, schema_of: Callable[[str, str], CompiledSchema]) -> Object:
         """Return the object of a body; `schema_of` knows the schema of an apiVersion and a kind.
 

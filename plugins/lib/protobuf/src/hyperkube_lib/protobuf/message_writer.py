@@ -89,6 +89,21 @@ class MessageWriter:
             out[place] = part(obj)
         return out
 
+    def cut(self, obj: Object) -> tuple[bytes, ...]:
+        """Return an object's message cut at the texts that it has of its own (`KubeSchema.own`).
+
+        Between each two pieces belong the length of a text and its bytes, in the order of their numbers.
+        """
+        own = self._schema.own
+        fields = self._pieces({**obj, **dict.fromkeys(own, "")})
+        cut, begin = [], 0
+        for name in own:
+            place, _, head = self._members[name]
+            cut.append(b"".join((*fields[begin:place], head)))
+            begin = place + 1
+        cut.append(b"".join(fields[begin:]))
+        return tuple(cut)
+
     def _around(self, own: Sequence[str]) -> Writer:
         """Return a writer that knows the fields of the latest objects but for texts that each has of its own."""
         latest: Recent[bytes, tuple[bytes, ...]] = Recent(TEMPLATES)

@@ -28,8 +28,8 @@ class ObjectResult:
     """The JSON of `obj`, where it was made already."""
     written: CachedObject | None = None
     """The watch cache's copy of `obj`, where that was just written: its watchers are sent the same encodings."""
-    common: bytes = b""
-    """The JSON of `obj` but for its metadata, where that is known of its template: the very bytes that are kept."""
+    template: bytes = b""
+    """Of a new object of a template that is known: what tells it from others (`template_text`)."""
 
 
 def success(resource: GroupResource, name: str, uid: str = "") -> ObjectResult:

@@ -128,11 +128,11 @@ def _attempt(
     try:
         if not (isinstance(known, KnownObject) and known.is_left):
             place(admission.written(), target)
-        obj, common = _prepared(services, request, target, call, admission.written(), known)
+        obj, template = _prepared(services, request, target, call, admission.written(), known)
         admission.object, admission.name = obj, obj["metadata"]["name"]
         if admit:
             services.admission.validate(admission)
-        return _store(services, target, call, obj, common)
+        return _store(services, target, call, obj, template)
     except ApiError:
         undo(admission)
         raise
@@ -148,7 +148,7 @@ def _prepared(
 ) -> tuple[Object, bytes]:
     """Return the object as it is to be stored, and check it; what is known of the last one of its template is taken.
 
-    With it comes the JSON of all but its metadata, where that is known of the template.
+    With it comes the text of its template, where that is known.
 
     Raises:
         Invalid: it is wrong.
@@ -165,13 +165,12 @@ def _prepared(
         _refuse_invalid(services, request, target, obj, call)
         return obj, b""
     text = template_text(obj) if served.repeats and known.holds(obj["metadata"]) else None
-    common = served.prepared.get(text) if text is not None else None
-    if common is not None:
+    if text is not None and (common := served.prepared.get(text)) is not None:
         _set_metadata(services, target, call, obj["metadata"])
         made: Object = orjson.loads(common)
         made["metadata"] = served.in_order("metadata", obj["metadata"])
         _refuse_invalid(services, request, target, made, call, is_checked=True)
-        return made, common
+        return made, text
     before, warned = metadata_text(obj["metadata"]) if text is not None else b"", len(call.warnings)
     served.default(obj)
     obj = prepare(services, target, call, obj, known)
@@ -266,7 +265,7 @@ def _unattended(services: Services, target: Target, obj: Object) -> list[str]:
     return []
 
 
-def _store(services: Services, target: Target, call: Call, obj: Object, common: bytes) -> ObjectResult:
+def _store(services: Services, target: Target, call: Call, obj: Object, template: bytes) -> ObjectResult:
     served = target.served
     storage = served.stored()
     obj = served.as_stored(obj)
@@ -293,7 +292,7 @@ def _store(services: Services, target: Target, call: Call, obj: Object, common: 
             finish(written)
     obj = stored.answered(served, obj, value, result.revision)
     body, cached = stored.answer_bytes(served, writing, result.revision)
-    return ObjectResult(served, obj, status=201, body=body, written=cached, common=common)
+    return ObjectResult(served, obj, status=201, body=body, written=cached, template=template)
 
 
 def _lease(services: Services, target: Target) -> int:

@@ -107,8 +107,8 @@ class Encoder:
         if isinstance(result, ObjectResult):
             if wanted is negotiation.PLAIN:
                 return self._single(request, result, wanted)
-            if wanted is negotiation.MESSAGE and result.body and (message := self._written(request, result)):
-                return ok(message, status=result.status, media_type=PROTOBUF)
+            if wanted is negotiation.MESSAGE and result.body and (body := self._written(result)):
+                return Response(status=result.status, headers=[_MESSAGE_HEADER, NO_CACHE], body=body)
         if isinstance(result, RawResult):
             return result.answer
         if wanted.media_type == PROTOBUF and result.served is not None and result.served.custom:
@@ -151,20 +151,17 @@ class Encoder:
         body = write(obj, wanted.media_type, pretty=wants_pretty(request))
         return ok(body, status=result.status, media_type=wanted.media_type)
 
-    def _written(self, request: ApiRequest, result: ObjectResult) -> bytes:
+    def _written(self, result: ObjectResult) -> bytes:
         """Return an object that was just stored as protobuf, or nothing where it has no such form."""
-        served, obj, cached = result.served, result.obj, result.written
+        served, obj = result.served, result.obj
         if served is None or obj is None:
             return b""
-        kind, codec = served.kind, served.codec
-        if not isinstance(codec, CompiledSchema) or obj.get("kind") != kind.kind:
+        codec = served.codec
+        if not isinstance(codec, CompiledSchema) or obj.get("kind") != served.kind.kind:
             return b""
-        common = result.common
         if served.blanks:
-            obj, common = served.blanks.shown(obj), b""
-        if cached is None:
-            return self.protobuf.encode(obj, codec)
-        return enveloped(kind.api_version, kind.kind, self.objects.written_message(served, cached, codec, obj, common))
+            return self.objects.written_body(served, result.written, codec, served.blanks.shown(obj))
+        return self.objects.written_body(served, result.written, codec, obj, result.template)
 
     def _of_cached(self, request: ApiRequest, served: ServedResource, cached: CachedObject, wanted: Format) -> bytes:
         """Return an object of the cache from an encoding that all its readers share, or nothing where it has none."""

@@ -21,8 +21,9 @@ from hyperkube_host.apiserver.resources.recurring import BUSY_TEMPLATES
 from hyperkube_host.apiserver.resources.served import ServedResource
 from hyperkube_host.apiserver.serializer.kept_rows import KeptRow, ObservedNow
 from hyperkube_host.apiserver.serializer.tables import cells_of, conditions_of, partial
-from hyperkube_lib.protobuf import Protobuf
-from hyperkube_lib.protobuf.wire import delimited
+from hyperkube_host.apiserver.serializer.template_messages import TemplateMessage, message_in
+from hyperkube_lib.protobuf import Protobuf, enveloped
+from hyperkube_lib.protobuf.wire import delimited, read_length
 from hyperkube_lib.watch_cache.cached_object import CachedObject
 
 from hyperkube.machinery.objects import Object
@@ -95,8 +96,8 @@ class ObjectEncoder:
     def __init__(self, protobuf: Protobuf, encodings: Encodings | None = None) -> None:
         self._protobuf = protobuf
         self._encodings = encodings or Encodings()
-        self._behind: Recent[bytes, bytes] = Recent(BUSY_TEMPLATES)
-        """The fields behind the metadata in messages of a template, by their JSON."""
+        self._templates: Recent[bytes, TemplateMessage] = Recent(BUSY_TEMPLATES)
+        """What writes answers with new objects of a template, by its text."""
 
     def message(self, served: ServedResource, cached: CachedObject, schema: CompiledSchema) -> bytes:
         """Return an object's message as a field of an envelope or a list, with tag and length."""
@@ -111,33 +112,45 @@ class ObjectEncoder:
         found: bytes | None = self._encodings.find(cached, (served, "message"))
         return found
 
-    def written_message(
-        self, served: ServedResource, cached: CachedObject, schema: CompiledSchema, obj: Object, common: bytes = b""
+    def written_body(
+        self,
+        served: ServedResource,
+        cached: CachedObject | None,
+        schema: CompiledSchema,
+        obj: Object,
+        template: bytes = b"",
     ) -> bytes:
-        """Return the same of an object that was just written, which is kept where a watch may be sent it next.
+        """Return the body with an object that was just written; its message is kept where a watch may be sent it next.
 
-        `common` is the JSON of all but its metadata, where that is known of its template.
+        `cached` is the cache's copy, if it has one; `template` the text of a template of which it is a new object.
         """
-        found = self.kept_message(served, cached) if cached.encodings is not None else None
+        kind = served.kind
+        found = self.kept_message(served, cached) if cached is not None and cached.encodings is not None else None
         if found is not None:
-            return found
-        made = delimited(RAW_FIELD, self._of_template(obj, schema, common))
-        if cached.encodings is not None or served.stored().cache.watchers:
-            return self._encodings.keep(cached, (served, "message"), made, len(made))
-        return made
+            return enveloped(kind.api_version, kind.kind, found)
+        writer = self._templates.get(template) if template else None
+        if writer is not None:
+            body = writer.body(obj["metadata"])
+        else:
+            message = delimited(RAW_FIELD, self._protobuf.write_message(obj, schema))
+            body = enveloped(kind.api_version, kind.kind, message)
+            if template:
+                self._learn(template, served, schema, obj, body)
+        if cached is not None and (cached.encodings is not None or served.stored().cache.watchers):
+            message = message_in(body, kind)
+            self._encodings.keep(cached, (served, "message"), message, len(message))
+        return body
 
-    def _of_template(self, obj: Object, schema: CompiledSchema, common: bytes) -> bytes:
-        """Return an object's message; the fields behind its metadata are known from the last one of its template."""
-        if not common:
-            return self._protobuf.write_message(obj, schema)
-        meta = delimited(1, self._protobuf.write_message(obj["metadata"], self._meta))
-        behind = self._behind.get(common)
-        if behind is not None:
-            return meta + behind
-        message = self._protobuf.write_message(obj, schema)
-        if message.startswith(meta):
-            self._behind.keep(common, message[len(meta) :])
-        return message
+    def _learn(self, template: bytes, served: ServedResource, schema: CompiledSchema, obj: Object, body: bytes) -> None:
+        """Know how to write answers with the objects of a template, of one of which this is the body."""
+        bare = self._protobuf.write_message({**obj, "metadata": {}}, schema)
+        behind = bare[read_length(bare, 1, len(bare))[1] :]  # metadata are the first field of all kinds
+        writer = TemplateMessage(served.kind, behind, self._cut)
+        if writer.body(obj["metadata"]) == body:
+            self._templates.keep(template, writer)
+
+    def _cut(self, meta: Object) -> tuple[bytes, ...]:
+        return self._protobuf.cut_message(meta, self._meta)
 
     @cached_property
     def _meta(self) -> CompiledSchema:
