@@ -1,10 +1,11 @@
 from datetime import UTC, datetime
 
+import orjson
 import pytest
-from hyperkube_lib.structured_merge import field_sets
+from hyperkube_lib.structured_merge import field_sets, tracking
 from hyperkube_lib.structured_merge.apply import ApplyConflict, apply_configuration
 from hyperkube_lib.structured_merge.managed_fields import FieldScope, keep_times_of
-from hyperkube_lib.structured_merge.tracking import track_update
+from hyperkube_lib.structured_merge.tracking import track_new, track_update
 
 from hyperkube.machinery.errors import BadRequest
 from hyperkube.machinery.patch.refusal import PatchFailed
@@ -156,6 +157,26 @@ def test_objects_of_one_template_share_what_is_owned_but_neither_owner_nor_time(
     assert owned(other) == {"one": {"f:metadata": {"f:labels": {".": {}, "f:x": {}}}, **owned(first)["one"]}}
     times = [obj["metadata"]["managedFields"][0]["time"] for obj in (first, second)]
     assert times[0] < times[1]
+
+
+def test_of_new_objects_that_are_made_from_one_json_the_same_is_owned(scope, monkeypatch):
+    made_from = b'{"metadata":{"labels":{"a":"b"}},"spec":{"replicas":1}}'
+
+    def made(track):
+        found = []
+        for number, (manager, time) in enumerate([("one", NOW), ("two", NOW), ("one", LATER), ("", LATER)]):
+            new = orjson.loads(made_from)
+            new["metadata"]["name"] = f"n{number}"
+            track(new, manager, format_time(time))
+            found.append(orjson.dumps(new))
+        return found
+
+    expected = made(lambda new, manager, now: track_update(scope, None, new, manager, now))
+    learnt = made(lambda new, manager, now: track_new(scope, new, manager, now, made_from))
+    monkeypatch.setattr(tracking, "track_update", None)
+    known = made(lambda new, manager, now: track_new(scope, new, manager, now, made_from))
+
+    assert learnt == known == expected
 
 
 def test_ignored_fields_are_owned_by_nobody(thing, apply):

@@ -40,6 +40,8 @@ from hyperkube.machinery.recent import TEMPLATE_MAX, TEMPLATES, Recent
 from hyperkube.machinery.schema.lookup import TypeInfo
 
 _created: Recent[tuple[TypeInfo | None, str, str, str, bytes], Object] = Recent(TEMPLATES)
+_entries: Recent[tuple[TypeInfo | None, str, str, str, bytes], Object] = Recent(TEMPLATES // 4)
+"""The one entry of new objects made from a JSON, whatever its time."""
 _ENTRY_ORDER = itemgetter(0, 1, 2, 3)
 """Operation, time, manager, subresource; the version is one and the same."""
 
@@ -79,6 +81,22 @@ def track_update(scope: FieldScope, live: Object | None, new: Object, manager: s
         return
     learn(scope, stored, change, manager, managed)
     set_managed(new, managed)
+
+
+def track_new(scope: FieldScope, new: Object, manager: str, now: str, template: bytes) -> None:
+    """Set the ``managedFields`` of a new object that is made from a JSON, as `track_update` does.
+
+    `template` is that JSON: of all but name and namespace, without ``managedFields``. What one owns of it, others do.
+    """
+    key = (scope.info, scope.api_version, scope.ignored_text or repr(scope.ignored), manager, template)
+    entry = _entries.get(key)
+    if entry is not None:
+        new["metadata"]["managedFields"] = [{**entry, "time": now}]
+        return
+    track_update(scope, None, new, manager, now)
+    entries: list[Object] = new["metadata"].get("managedFields", [])
+    if len(entries) == 1 and len(template) <= TEMPLATE_MAX:
+        _entries.keep(key, {**entries[0]})
 
 
 def _known_or_renewed(

@@ -39,16 +39,16 @@ _SHORT = 16 * 1024
 def create(services: Services, request: ApiRequest, target: Target) -> ObjectResult:
     """Answer a POST to a collection."""
     options = create_options(request, "CreateOptions")
-    served = target.served
+    served, template = target.served, b""
     if served.repeats:
-        obj = services.decoder.decode_new(request, served)
+        obj, template = services.decoder.decode_new(request, served)
         place(obj, target)
     else:
         obj = services.decoder.decode(request, served.kind, served.codec)
         place(obj, target)
         served.default(obj)
     call = services.call(request, target, body=obj)
-    services.ownership.update(request, target, None, obj)
+    services.ownership.update(request, target, None, obj, template)
     known = KnownObject(obj) if served.is_plain and 0 < len(request.body) <= _SHORT else None
     return store_new(services, request, target, call, obj, options=options, known=known)
 

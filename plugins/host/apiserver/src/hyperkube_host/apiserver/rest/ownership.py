@@ -14,7 +14,7 @@ from hyperkube_lib.structured_merge import field_sets
 from hyperkube_lib.structured_merge.apply import apply_configuration
 from hyperkube_lib.structured_merge.field_sets import FieldSet
 from hyperkube_lib.structured_merge.managed_fields import FieldScope
-from hyperkube_lib.structured_merge.tracking import track_update
+from hyperkube_lib.structured_merge.tracking import track_new, track_update
 
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.dataclass import dataclass
@@ -96,8 +96,16 @@ class FieldOwnership:
     clock: Clock
     seconds: WholeSeconds
 
-    def update(self, request: ApiRequest, target: Target, old: Object | None, new: Object) -> None:
-        """Note in `new` that the request's manager set what differs from `old`, in place."""
+    def update(
+        self, request: ApiRequest, target: Target, old: Object | None, new: Object, template: bytes = b""
+    ) -> None:
+        """Note in `new` that the request's manager set what differs from `old`, in place.
+
+        `template` is the JSON that a new object was made from, but for its name and namespace.
+        """
+        if template and not target.served.blanks:
+            track_new(scope_of(target), new, manager_of(request), self.seconds.text(), template)
+            return
         shown = target.served.blanks.shown
         seen = shown(new)
         track_update(scope_of(target), old and shown(old), seen, manager_of(request), self.seconds.text())

@@ -133,8 +133,10 @@ class BodyDecoder:
         with request.reading():
             return self._parse(request, served.kind, served.codec)
 
-    def decode_new(self, request: ApiRequest, served: ServedResource) -> Object:
+    def decode_new(self, request: ApiRequest, served: ServedResource) -> tuple[Object, bytes]:
         """Return the body as a new object with all its defaults: that of its template, if that is known.
+
+        With it comes the JSON of all but its name, where that is what the object was made from, else nothing.
 
         Raises:
             ApiError: as `decode`.
@@ -142,25 +144,25 @@ class BodyDecoder:
         if request.query or request.content is not None or request.inside or request.audit_event is not None:
             obj = self.decode(request, served.kind, served.codec)
             served.default(obj)
-            return obj
+            return obj, b""
         with request.reading():
             message = self._cut(request, served)
             if message is not None and (known := self._messages.get(message.template)) is not None:
-                return _named(known, message.name)
+                return _named(known, message.name), known
             document = self._parse(request, served.kind, served.codec)
             text = document.template_text()
             known = served.arrived.get(text) if text is not None else None
             if known is not None:
                 if message is not None and self._is_all_else(message, document, served):
                     self._messages.keep(message.template, known)
-                return _named(known, document.value["metadata"].get("name"))
+                return _named(known, document.value["metadata"].get("name")), known
             warned = len(request.warnings)
             obj = self._shape(request, document, served.kind, served.codec)
         served.default(obj)
         if text is not None and len(request.warnings) == warned and served.arrived.recurs(text):
             meta = {name: value for name, value in obj["metadata"].items() if name != "name"}
             served.arrived.keep(text, orjson.dumps({**obj, "metadata": meta}))
-        return obj
+        return obj, b""
 
     @staticmethod
     def _cut(request: ApiRequest, served: ServedResource) -> NamedMessage | None:
