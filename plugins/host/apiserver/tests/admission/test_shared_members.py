@@ -2,7 +2,7 @@
 
 import pytest
 from hyperkube_host.apiserver.admission.chain import AdmissionChain
-from hyperkube_host.apiserver.admission.shared_members import before_changes, end_sharing, share
+from hyperkube_host.apiserver.admission.shared_members import before_changes, end_sharing, part_spec, share, text_of
 
 from hyperkube.hookspecs.admission import AdmissionRequest
 from hyperkube.kinds.resources import PODS
@@ -33,6 +33,17 @@ class Refuses:
 
     def admission_mutate(self, request):
         self.seen = request.object["spec"]
+
+
+class Noted:
+    """Calls a function when all of an object is noted; takes any text."""
+
+    def __init__(self, note, text=None):
+        self.note, self.text = note, text
+
+    def note_spec(self, text):
+        self.text = text
+        return True
 
 
 @pytest.fixture
@@ -89,8 +100,29 @@ def test_without_the_note_a_hook_gets_what_it_was_given(asked):
 @pytest.mark.parametrize(("idle", "noted"), [(True, []), (False, ["n"])], ids=["idle", "called"])
 def test_the_object_is_noted_before_the_first_hook_that_may_change_it(asked, idle, noted):
     seen = []
-    before_changes(asked, lambda: seen.append(asked.object["spec"]["nodeName"]))
+    before_changes(asked, Noted(lambda: seen.append(asked.object["spec"]["nodeName"])))
 
     AdmissionChain([Refuses().admission_mutate, *[Changes(idle=idle).admission_mutate] * 2]).mutate(asked)
 
     assert seen == noted
+
+
+@pytest.mark.parametrize(
+    ("text", "known", "noted"), [(b"after", b"after", []), (b"", None, [True])], ids=["told", "not"]
+)
+def test_where_the_specification_alone_is_changed_the_text_is_the_one_that_is_told(asked, text, known, noted):
+    seen = []
+    before_changes(asked, Noted(lambda: seen.append(True), b"before"))
+
+    part_spec(asked, text)
+
+    assert (text_of(asked), seen) == (known, noted)
+
+
+def test_the_text_of_what_hooks_may_have_changed_is_not_known(asked):
+    before_changes(asked, Noted(lambda: None, b"before"))
+    assert text_of(asked) == b"before"
+
+    AdmissionChain([Changes(idle=False).admission_mutate]).mutate(asked)
+
+    assert text_of(asked) is None

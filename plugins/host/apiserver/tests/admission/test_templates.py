@@ -1,6 +1,10 @@
 import pytest
+from hyperkube_host.apiserver.admission import templates
 from hyperkube_host.apiserver.admission.chain import AdmissionChain
+from hyperkube_host.apiserver.admission.shared_members import before_changes
 from hyperkube_host.apiserver.admission.templates import FEWEST
+from hyperkube_host.apiserver.resources.known_metadata import NewMetadata
+from hyperkube_host.apiserver.resources.template_text import template_text
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.kinds.resources import NODES, PODS
@@ -258,3 +262,56 @@ def test_a_plugin_that_cannot_promise_it_is_asked():
         cluster.create()
 
     assert cluster.first.asked == LEARNED + 1
+
+
+class OfSpec(Alike):
+    def act(self, request):
+        request.written()["spec"]["seen"] = "yes"
+
+
+def created_known(cluster, obj):
+    """Create an object whose template's text is known; return it and what is known of it afterwards."""
+    request = cluster.rig.request("CREATE", PODS, obj)
+    known = NewMetadata(request.object["metadata"], template_text(request.object))
+    before_changes(request, known)
+    cluster.chain.mutate(request)
+    return request.object, known
+
+
+@pytest.mark.parametrize(
+    ("shape", "is_known"), [(OfSpec, True), (Aside, True), (Alike, False)], ids=["spec", "none", "metadata"]
+)
+def test_the_text_is_known_after_a_known_change_of_nothing_but_the_specification(shape, is_known):
+    cluster = Cluster(shape)
+    cluster.learn()
+
+    obj, known = created_known(cluster, pod("q"))
+
+    assert cluster.first.asked == LEARNED
+    assert known.text == (template_text(obj) if is_known else None)
+
+
+def test_a_known_text_is_not_written_again(monkeypatch):
+    cluster = Cluster(OfSpec)
+    cluster.learn()
+    text = template_text(pod("q"))
+    monkeypatch.setattr(templates, "template_text", None)
+    request = cluster.rig.request("CREATE", PODS, pod("q"))
+    before_changes(request, NewMetadata(request.object["metadata"], text))
+
+    cluster.chain.mutate(request)
+
+    assert request.object["spec"]["seen"] == "yes"
+
+
+def test_after_another_hook_the_text_is_not_known():
+    def between(request):
+        request.object["spec"]["other"] = "yes"
+
+    cluster = Cluster(OfSpec, between=[between], count=2 * FEWEST)
+    cluster.learn()
+
+    obj, known = created_known(cluster, pod("q"))
+
+    assert obj["spec"] == {"containers": [], "seen": "yes", "other": "yes"}
+    assert known.text is None

@@ -14,14 +14,14 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
 import orjson
-from hyperkube_host.apiserver.admission.shared_members import part
+from hyperkube_host.apiserver.admission.shared_members import part, part_spec, text_of
 from hyperkube_host.apiserver.resources.recurring import BUSY_TEMPLATES, Recurring
 from hyperkube_host.apiserver.resources.template_text import template_text
 
 from hyperkube.client.informer import Informer
 from hyperkube.hookspecs.admission import AdmissionRequest, Operation, Repeats
 from hyperkube.machinery.objects import Object, copy_object
-from hyperkube.machinery.recent import TEMPLATE_MAX
+from hyperkube.machinery.recent import TEMPLATE_MAX, exact
 
 Key: TypeAlias = "tuple[bytes, Operation, str, str, bool]"
 """The text of what decides; the operation, namespace and user's name; whether it is a dry run."""
@@ -39,12 +39,14 @@ class _Outcome(NamedTuple):
         spec: the members of ``spec`` that were set, as JSON; empty for none.
         metadata: likewise.
         annotations: the audit annotations that were set.
+        text: of the template of a new object of which ``spec`` alone was changed, afterwards; else empty.
     """
 
     changes: tuple[int, ...]
     spec: bytes
     metadata: bytes
     annotations: dict[str, str]
+    text: bytes
 
 
 class RepeatedSteps:
@@ -72,16 +74,17 @@ class RepeatedSteps:
         if obj is None or request.is_reinvocation:
             self._run(request)
             return
-        text = template_text(obj) if operation == "CREATE" else _text_of_what_stays(obj, request)
+        is_new = operation == "CREATE"
+        text = text_of(request) or template_text(obj) if is_new else _text_of_what_stays(obj, request)
         if text is None:
             self._run(request)
             return
         key = (text, operation, request.namespace, request.user.name, request.dry_run)
         known = self._outcomes.get(key)
         if known is not None and known.changes == tuple([each.changes for each in self._informers]):
-            _, spec, metadata, annotations = known
+            _, spec, metadata, annotations, changed = known
             if spec or metadata:
-                part(request)
+                part_spec(request, changed)
             if spec:
                 obj.setdefault("spec", {}).update(orjson.loads(spec))
             if metadata:
@@ -118,7 +121,8 @@ class RepeatedSteps:
         ):
             return
         annotations = {name: text for name, text in request.annotations.items() if name not in noted}
-        self._outcomes.keep(key, _Outcome(changes, spec, metadata, annotations))
+        text = template_text(request.written()) if spec and not metadata and request.operation == "CREATE" else None
+        self._outcomes.keep(key, _Outcome(changes, spec, metadata, annotations, exact(text or b"")))
 
 
 def _text_of_what_stays(obj: Object, request: AdmissionRequest) -> bytes | None:

@@ -24,6 +24,39 @@ class KnownMetadata:
         return self._text is not None and _json(meta) == self._text
 
 
+class NewMetadata(KnownMetadata):
+    """The metadata of a new object as it was decoded.
+
+    Its JSON is taken only when a plugin is about to be called that may change it.
+
+    Attributes:
+        text: the text of the object's template (`template_text`) as it is now; none where that is not known.
+    """
+
+    __slots__ = ("_is_noted", "_meta", "text")
+
+    def __init__(self, meta: Object, text: bytes | None = None) -> None:
+        self._meta = meta
+        self._is_noted = False
+        self._text = None
+        self.text = text
+
+    def note(self) -> None:
+        """Remember what it is: from now on all of the object may be changed; again this does nothing."""
+        if not self._is_noted:
+            self._is_noted, self._text, self.text = True, _json(self._meta), None
+
+    def note_spec(self, text: bytes) -> bool:
+        """Take it that the specification alone is changed, after which the text is another; tell that this will do."""
+        if self.text:
+            self.text = text
+        return True
+
+    def holds(self, meta: object) -> bool:
+        """Tell whether it is what it was then."""
+        return super().holds(meta) if self._is_noted else meta is self._meta
+
+
 class KnownObject:
     """An object as it was decoded, of a kind to which nothing is added (`is_plain`).
 
@@ -41,6 +74,14 @@ class KnownObject:
         """Remember what it is: from now on it may be changed; again this does nothing."""
         if not self._is_noted:
             self._is_noted, self._text = True, _json(self._obj)
+
+    @property
+    def text(self) -> None:
+        """Of its template nothing is known."""
+
+    def note_spec(self, _text: bytes) -> bool:
+        """Tell that all of it has to be noted."""
+        return False
 
     @property
     def is_left(self) -> bool:

@@ -228,8 +228,8 @@ class ServedResource:
         self.repeats = type(self.strategy).repeats is not Strategy.repeats
         self.arrived: Recurring[bytes, bytes] = Recurring(BUSY_TEMPLATES)
         """What the objects of a template are when they are decoded and have their defaults, as JSON without name."""
-        self.prepared: Recurring[bytes, bytes] = Recurring(BUSY_TEMPLATES)
-        """What became of the objects of a template: valid and canonical, as JSON without metadata."""
+        self.prepared: Recurring[bytes, tuple[bytes, bytes]] = Recurring(BUSY_TEMPLATES)
+        """What became of a template's objects: valid and canonical, as JSON without metadata; and their text then."""
 
     def __repr__(self) -> str:
         return f"<ServedResource {self.group_resource} {self.spec.resource.version}>"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import orjson
+from hyperkube_host.apiserver.resources.recurring import BUSY_TEMPLATES
 
 from hyperkube.machinery.objects import Object
-from hyperkube.machinery.recent import TEMPLATE_MAX
+from hyperkube.machinery.recent import TEMPLATE_MAX, Recent
 
 
 def template_text(obj: Object) -> bytes | None:
@@ -19,6 +20,21 @@ def template_text(obj: Object) -> bytes | None:
     except (TypeError, LookupError):
         return None
     return text if len(text) <= TEMPLATE_MAX else None
+
+
+def text_of_made(obj: Object, template: bytes) -> bytes | None:
+    """Return the text of a new object that is made from a JSON of its template, but for its name and namespace."""
+    meta = obj["metadata"]
+    key = (template, meta.get("namespace") or "", "name" in meta)
+    text = _texts.get(key)
+    if text is None:
+        text = template_text(obj)
+        if text is not None:
+            _texts.keep(key, text)
+    return text
+
+
+_texts: Recent[tuple[bytes, str, bool], bytes] = Recent(BUSY_TEMPLATES)
 
 
 def metadata_text(meta: Object) -> bytes:

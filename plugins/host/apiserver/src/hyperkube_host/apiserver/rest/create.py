@@ -12,9 +12,9 @@ from hyperkube_host.apiserver.admission.shared_members import before_changes
 from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.request.results import ObjectResult
 from hyperkube_host.apiserver.request.target import Target
-from hyperkube_host.apiserver.resources.known_metadata import KnownMetadata, KnownObject
+from hyperkube_host.apiserver.resources.known_metadata import KnownMetadata, KnownObject, NewMetadata
 from hyperkube_host.apiserver.resources.served import ServedResource
-from hyperkube_host.apiserver.resources.template_text import metadata_text, template_text
+from hyperkube_host.apiserver.resources.template_text import metadata_text, template_text, text_of_made
 from hyperkube_host.apiserver.rest import metadata, stored
 from hyperkube_host.apiserver.rest.emptied import as_written
 from hyperkube_host.apiserver.rest.options import create_options
@@ -49,7 +49,11 @@ def create(services: Services, request: ApiRequest, target: Target) -> ObjectRes
         served.default(obj)
     call = services.call(request, target, body=obj)
     services.ownership.update(request, target, None, obj, template)
-    known = KnownObject(obj) if served.is_plain and 0 < len(request.body) <= _SHORT else None
+    known: KnownObject | NewMetadata | None = None
+    if template:
+        known = NewMetadata(obj["metadata"], text_of_made(obj, template))
+    elif served.is_plain and 0 < len(request.body) <= _SHORT:
+        known = KnownObject(obj)
     return store_new(services, request, target, call, obj, options=options, known=known)
 
 
@@ -83,14 +87,14 @@ def store_new(
     *,
     options: Object,
     admit: bool = True,
-    known: KnownObject | None = None,
+    known: KnownObject | NewMetadata | None = None,
 ) -> ObjectResult:
     """Admit (unless told not to), complete, validate and store a new object; retry when a generated name is taken.
 
-    Of a new object as it was decoded `known` may be what it is then, else its metadata is.
+    Of a new object as it was decoded `known` may be what it is then, or its template, else its metadata is.
     """
     template = obj if obj["metadata"].get("name") else None
-    what_is_known = known or KnownMetadata(obj["metadata"])
+    what_is_known = known or NewMetadata(obj["metadata"])
     for attempt in range(1, _NAME_ATTEMPTS + 1):
         try:
             return _attempt(services, request, target, call, obj, what_is_known, options=options, admit=admit)
@@ -98,6 +102,8 @@ def store_new(
             if template is not None or attempt == _NAME_ATTEMPTS:
                 raise
             obj["metadata"].pop("name", None)
+            if isinstance(what_is_known, NewMetadata):
+                what_is_known.text = None
     raise AssertionError("unreachable: the last attempt returns or raises")
 
 
@@ -107,7 +113,7 @@ def _attempt(
     target: Target,
     call: Call,
     obj: Object,
-    known: KnownMetadata | KnownObject,
+    known: NewMetadata | KnownObject,
     *,
     options: Object,
     admit: bool,
@@ -121,8 +127,7 @@ def _attempt(
         options=options,
         annotations=request.annotations,
     )
-    if isinstance(known, KnownObject):
-        before_changes(admission, known.note)
+    before_changes(admission, known)
     if admit:
         services.admission.mutate(admission)
     try:
@@ -144,7 +149,7 @@ def _prepared(
     target: Target,
     call: Call,
     obj: Object,
-    known: KnownMetadata | KnownObject,
+    known: NewMetadata | KnownObject,
 ) -> tuple[Object, bytes]:
     """Return the object as it is to be stored, and check it; what is known of the last one of its template is taken.
 
@@ -164,13 +169,17 @@ def _prepared(
             obj = prepare(services, target, call, obj)
         _refuse_invalid(services, request, target, obj, call)
         return obj, b""
-    text = template_text(obj) if served.repeats and known.holds(obj["metadata"]) else None
-    if text is not None and (common := served.prepared.get(text)) is not None:
+    text = known.text
+    if text is None and served.repeats and known.holds(obj["metadata"]):
+        text = template_text(obj)
+    if text is not None and (prepared := served.prepared.get(text)) is not None:
         _set_metadata(services, target, call, obj["metadata"])
+        common, known.text = prepared
         made: Object = orjson.loads(common)
         made["metadata"] = served.in_order("metadata", obj["metadata"])
         _refuse_invalid(services, request, target, made, call, is_checked=True)
         return made, text
+    known.text = None  # the object becomes another
     before, warned = metadata_text(obj["metadata"]) if text is not None else b"", len(call.warnings)
     served.default(obj)
     obj = prepare(services, target, call, obj, known)
@@ -184,7 +193,7 @@ def _prepared(
 def _keep(served: ServedResource, text: bytes, obj: Object) -> None:
     """Keep what became of an object for the others of its template, if they come and are treated alike."""
     if served.prepared.recurs(text) and served.strategy.repeats(obj):
-        served.prepared.keep(text, orjson.dumps({**obj, "metadata": None}))
+        served.prepared.keep(text, (orjson.dumps({**obj, "metadata": None}), template_text(obj) or b""))
 
 
 def prepare(services: Services, target: Target, call: Call, obj: Object, known: KnownMetadata | None = None) -> Object:
