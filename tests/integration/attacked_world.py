@@ -22,6 +22,8 @@ CSRS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 MAPS, PODS, ACCOUNTS = (f"/api/v1/namespaces/a/{name}" for name in ("configmaps", "pods", "serviceaccounts"))
 CLOSED = 0
 """The status that stands for a handshake that fails."""
+HUNG = 30.0
+"""Seconds after which an answer is one that waits for something, however busy the machine is."""
 ISSUER = "https://issuer.example"
 USERS = ("admin", "reader", "rolemaker", "binder", "impersonator", "podmaker", "approver", "nobody")
 WRITES = ["get", "list", "create", "update", "patch", "delete"]
@@ -176,7 +178,7 @@ class World:
             body = json.dumps(body).encode()
         if body is not None:
             headers.setdefault("Content-Type", "application/json")
-        connection = http.client.HTTPSConnection("127.0.0.1", self.edge.port, context=context, timeout=10)
+        connection = http.client.HTTPSConnection("127.0.0.1", self.edge.port, context=context, timeout=2 * HUNG)
         try:
             connection.putrequest(call.method, call.path, skip_host=False, skip_accept_encoding=True)
             for name, value in headers.items():
