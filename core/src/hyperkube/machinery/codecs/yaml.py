@@ -1,4 +1,4 @@
-"""YAML as sigs.k8s.io/yaml reads and writes it: YAML 1.1 of go-yaml v2, whose results are JSON.
+"""YAML as sigs.k8s.io/yaml reads it: YAML 1.1 of go-yaml v2, whose results are JSON.
 
 ``yes``, ``on`` and ``y`` are booleans, dates are text, octal is ``0644``, and the last of duplicate keys counts.
 """
@@ -24,7 +24,6 @@ _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
 _INT = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*)")
 _ALIAS = re.compile(r"\*([0-9A-Za-z_-]+)")
 _SPECIAL = {".inf": math.inf, "+.inf": math.inf, "-.inf": -math.inf, ".nan": math.nan}
-_STRING_TAG = "tag:yaml.org,2002:str"
 _TAGS = "tag:yaml.org,2002:"
 _PLAIN = "!plain"  # stands for: neither quoted nor tagged
 _MERGE = object()
@@ -36,7 +35,6 @@ _MOST_DIRECTIVES = 100  # the reader compares each with all before it
 _MOST_DIGITS = 400  # beyond all that a float can hold
 _TOO_DEEP = "yaml: exceeded max depth"
 _TOO_MANY_ALIASES = "yaml: document contains excessive aliasing"
-_WIDTH = 2**31 - 1
 _GO_EXPONENT = 1e21  # from here on Go writes an exponent
 
 
@@ -336,54 +334,6 @@ def _json_scalar(value: Any) -> Any:
     if not math.isfinite(value):
         raise YamlError(f"json: unsupported value: {'NaN' if math.isnan(value) else '+Inf' if value > 0 else '-Inf'}")
     return without_fraction(value)
-
-
-def dumps(obj: Any) -> bytes:
-    """Write an object as sigs.k8s.io/yaml does: keys sorted, lists not indented, text quoted where it must be."""
-    import yaml
-
-    text: bytes = yaml.dump(
-        obj,
-        Dumper=_dumper(),
-        default_flow_style=False,
-        allow_unicode=True,
-        encoding="utf-8",
-        width=_WIDTH,
-        sort_keys=True,
-    )
-    return text
-
-
-@lru_cache(maxsize=1)
-def _dumper() -> Any:
-    import yaml
-
-    class Dumper(yaml.CSafeDumper):
-        yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 -- the base class's own way
-
-        def ignore_aliases(self, data: Any) -> bool:
-            return True
-
-    def represent(dumper: Any, text: str) -> Any:
-        style = None
-        if "\n" in text:
-            style = "|"
-        elif not isinstance(plain_value(text), str):
-            style = '"'
-        return dumper.represent_scalar(_STRING_TAG, text, style=style)
-
-    def number(dumper: Any, value: float) -> Any:
-        return dumper.represent_scalar(_STRING_TAG, _written(value))
-
-    def boolean(dumper: Any, value: bool) -> Any:
-        return dumper.represent_scalar(_STRING_TAG, "true" if value else "false")
-
-    Dumper.add_representer(str, represent)
-    Dumper.add_representer(bool, boolean)
-    Dumper.add_representer(int, number)
-    Dumper.add_representer(float, number)
-    Dumper.add_representer(type(None), lambda dumper, _value: dumper.represent_scalar(_STRING_TAG, "null"))
-    return Dumper
 
 
 def _written(value: float) -> str:

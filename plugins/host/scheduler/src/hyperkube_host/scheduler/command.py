@@ -93,9 +93,9 @@ def write_configuration(values: FlagValues) -> None:
     """
     from hyperkube_host.scheduler.config.configuration import to_object
     from hyperkube_host.scheduler.config.sources import Source
+    from hyperkube_lib.serving.yaml import dumps
 
     from hyperkube.command.remote import remote_client
-    from hyperkube.machinery.codecs.yaml import dumps
 
     client = remote_client(values, COMMAND.name) if values["policy-configmap"] else None
     written = dumps(to_object(Source(ConfigurationOptions.of(values), client).read()))

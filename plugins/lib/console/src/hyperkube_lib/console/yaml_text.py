@@ -5,6 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 
+from hyperkube_lib.serving.yaml import dumps
+
 from hyperkube.machinery.codecs import yaml
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.objects import Object
@@ -52,4 +54,4 @@ def _without(obj: Object, names: Sequence[str]) -> Object:
 
 
 def _text(obj: Object) -> str:
-    return yaml.dumps(obj).decode()
+    return dumps(obj).decode()

@@ -167,7 +167,7 @@ def _clauses(accept: str) -> list[tuple[str, dict[str, str]]]:
 
 def _written(obj: Object, media_type: str, *, pretty: bool) -> bytes:
     if media_type == _YAML:
-        from hyperkube.machinery.codecs import yaml
+        from hyperkube_lib.serving import yaml
 
         return yaml.dumps(obj)
     from hyperkube_lib.serving import json

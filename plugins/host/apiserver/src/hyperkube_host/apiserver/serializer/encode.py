@@ -42,7 +42,6 @@ from hyperkube_lib.serving.finite_streams import PieceSource
 from hyperkube_lib.watch_cache.cached_object import CachedObject
 
 from hyperkube.machinery.clock import Clock
-from hyperkube.machinery.codecs import yaml
 from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import ApiError, NotAcceptable
 from hyperkube.machinery.groups import GroupVersionKind
@@ -64,7 +63,11 @@ def _wanted(accept: str, verb: str, on_part: bool) -> Format:
 
 def write(obj: Object, media_type: str, *, pretty: bool = False) -> bytes:
     """Return an object in JSON or YAML."""
-    return yaml.dumps(obj) if media_type == YAML else json.dumps(obj, pretty=pretty)
+    if media_type != YAML:
+        return json.dumps(obj, pretty=pretty)
+    from hyperkube_lib.serving import yaml  # most servers are never asked for it
+
+    return yaml.dumps(obj)
 
 
 def wants_pretty(request: ApiRequest) -> bool:

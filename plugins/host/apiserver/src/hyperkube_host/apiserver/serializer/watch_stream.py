@@ -149,7 +149,7 @@ class ShapedFrames:
         frame = b'{"type":"%s","object":%s}\n' % (kind.encode(), obj)
         if self._wanted.media_type != YAML:
             return frame
-        from hyperkube.machinery.codecs import yaml
+        from hyperkube_lib.serving import yaml
 
         return b"---\n" + yaml.dumps(orjson.loads(frame))
 
