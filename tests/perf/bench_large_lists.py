@@ -51,6 +51,8 @@ FORMS = {
     "protobuf": (f"Accept: {PROTOBUF}",),
     "metadata": ("Accept: application/json;g=meta.k8s.io;v=v1;as=PartialObjectMetadataList",),
     "table": ("Accept: application/json;g=meta.k8s.io;v=v1;as=Table",),
+    "indented": ("Accept: application/json", "User-Agent: curl"),
+    "YAML": ("Accept: application/yaml",),
 }
 
 

@@ -2,10 +2,11 @@
 
 import re
 import threading
+from dataclasses import replace
 
 import orjson
 import pytest
-from hyperkube_host.apiserver.serializer import list_pieces
+from hyperkube_host.apiserver.serializer import list_pieces, list_texts
 from hyperkube_host.apiserver.server import ApiServer
 from hyperkube_lib.serving.exchange import HttpRequest, Response, StreamResponse
 from hyperkube_lib.serving.finite_streams import gathered
@@ -86,7 +87,8 @@ def plain(headers):
 
 META = "g=meta.k8s.io;v=v1;as"
 MESSAGE = "application/vnd.kubernetes.protobuf"
-AGE = re.compile(rb'"\d+s"')
+YAML = "application/yaml"
+AGE = re.compile(rb"\b\d+s\b")
 
 
 @pytest.mark.parametrize(
@@ -101,10 +103,19 @@ AGE = re.compile(rb'"\d+s"')
         (WIDGETS, f"application/json;{META}=Table", True),
         (MAPS, f"application/json;{META}=PartialObjectMetadataList", True),
         (WIDGETS, f"{MESSAGE};{META}=PartialObjectMetadataList", True),
+        (f"{MAPS}?pretty=true", "application/json", True),
+        (f"{WIDGETS}?pretty=1&limit=7", "application/json", True),
+        (f"{MAPS}?pretty=true", f"application/json;{META}=Table", True),
+        (f"{MAPS}?pretty=true", f"application/json;{META}=PartialObjectMetadataList", True),
+        (MAPS, YAML, True),
+        (f"{WIDGETS}?limit=7", YAML, True),
+        (f"{MAPS}?includeObject=Object", f"{YAML};{META}=Table", True),
+        (MAPS, f"{YAML};{META}=PartialObjectMetadataList", True),
     ],
     ids=[
         "built in", "custom", "a page", "protobuf", "table", "table with objects", "table of custom objects", "metadata",
-        "metadata in protobuf",
+        "metadata in protobuf", "indented", "an indented page", "an indented table", "indented metadata", "YAML", "a page in YAML",
+        "table in YAML", "metadata in YAML",
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("seconds", [0.0, 3600.0], ids=["item by item", "as many as fit"])
@@ -112,7 +123,11 @@ def test_the_pieces_are_the_same_bytes(server, monkeypatch, path, accept, slow, 
     whole = asked(server, "GET", path, accept=accept)
     for name, size in (("LARGE", 4000), ("LARGE_ENCODED", 500), ("PIECE_BYTES", 3000)):
         monkeypatch.setattr(list_pieces, name, size)
-    monkeypatch.setattr(list_pieces, "SLICE_SECONDS", seconds)
+    monkeypatch.setattr(list_texts, "FEW", 1)
+    for form in ("INDENTED", "YAML_TEXT"):
+        monkeypatch.setattr(list_texts, form, replace(getattr(list_texts, form), step=1000))
+    for module in (list_pieces, list_texts):
+        monkeypatch.setattr(module, "SLICE_SECONDS", seconds)
     answer = asked(server, "GET", path, accept=accept)
 
     assert isinstance(whole, Response)
@@ -149,14 +164,6 @@ def test_the_pieces_are_of_one_revision(server):
     assert "changed" not in [item["data"]["text"] for item in first["items"]]
     assert "changed" in [item["data"]["text"] for item in second["items"]]
     assert int(first["metadata"]["resourceVersion"]) < int(second["metadata"]["resourceVersion"])
-
-
-@pytest.mark.usefixtures("small_pieces")
-def test_what_is_indented_is_whole(server):
-    answer = asked(server, "GET", f"{MAPS}?pretty=1")
-
-    assert isinstance(answer, Response)
-    assert len(orjson.loads(answer.body)["items"]) == COUNT
 
 
 @pytest.mark.usefixtures("small_pieces")

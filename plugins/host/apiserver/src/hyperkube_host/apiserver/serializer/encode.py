@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import lru_cache
 from functools import partial as partial_call
+from typing import TYPE_CHECKING
 
 import orjson
 from hyperkube_host.apiserver.request.api_request import ApiRequest
@@ -47,6 +48,9 @@ from hyperkube.machinery.errors import ApiError, NotAcceptable
 from hyperkube.machinery.groups import GroupVersionKind
 from hyperkube.machinery.objects import Object, copy_object
 from hyperkube.machinery.schema import CompiledSchema
+
+if TYPE_CHECKING:
+    from hyperkube_host.apiserver.serializer.list_texts import ListText
 
 JSON_HEADER, _MESSAGE_HEADER = ("Content-Type", JSON), ("Content-Type", PROTOBUF)
 NO_CACHE = ("Cache-Control", "no-cache, private")
@@ -217,7 +221,7 @@ class Encoder:
 
     def _page(self, request: ApiRequest, page: ListPage, wanted: Format) -> Answer:
         served = page.served
-        body: ListBody | MessageList
+        body: ListBody | MessageList | ListText
         if wanted.kind == "Table":
             body = self._table(request, page, wanted)
         elif wanted.kind == "PartialObjectMetadataList":
@@ -230,9 +234,8 @@ class Encoder:
             wanted = negotiation.MESSAGE
         else:
             body = json_list(page)
-        if wanted.media_type == YAML or (wanted.media_type != PROTOBUF and wants_pretty(request)):
-            text = write(orjson.loads(body.whole()), wanted.media_type, pretty=wants_pretty(request))
-            return ok(text, media_type=wanted.media_type)
+        if isinstance(body, ListBody):
+            body = _for_people(request, body, wanted.media_type)
         encoded = body.encoded()
         if isinstance(encoded, bytes):
             return ok(encoded, media_type=wanted.media_type)
@@ -325,6 +328,15 @@ def _unwritable(watching: OpenedWatch) -> Response:
     if watching.watch is not None:
         watching.watch.close()
     return Response(headers=[("Content-Type", JSON), NO_CACHE])
+
+
+def _for_people(request: ApiRequest, body: ListBody, media_type: str) -> ListBody | ListText:
+    """Return a list as YAML, or indented, where it is asked for so."""
+    if media_type != YAML and (media_type == PROTOBUF or not wants_pretty(request)):
+        return body
+    from hyperkube_host.apiserver.serializer.list_texts import INDENTED, YAML_TEXT, ListText  # most programs never do
+
+    return ListText(body, YAML_TEXT if media_type == YAML else INDENTED)
 
 
 def ok(body: bytes, *, status: int = 200, media_type: str = JSON) -> Response:

@@ -137,7 +137,7 @@ class EncodedItems:
 class ListBody:
     """A list in JSON.
 
-    Args:
+    Attributes:
         head: up to the first item.
         items: what is between, separated by commas.
         tail: what follows the last one.
@@ -145,15 +145,10 @@ class ListBody:
     """
 
     def __init__(self, head: bytes, items: Items, tail: bytes, *, slow: bool = False) -> None:
-        self._head = head
-        self._items = items
-        self._tail = tail
+        self.head = head
+        self.items = items
+        self.tail = tail
         self.slow = slow
-
-    def whole(self) -> bytes:
-        """Return it as a whole, however large."""
-        found = self.encoded()
-        return found if isinstance(found, bytes) else b"".join(found)
 
     def encoded(self) -> bytes | Iterator[bytes]:
         """Return it as a whole if it is small, else its pieces, among them empty ones.
@@ -161,19 +156,19 @@ class ListBody:
         Raises:
             ApiError: an item cannot be encoded; the pieces raise it, too.
         """
-        first = _first(self._items, LARGE_ENCODED if self.slow else LARGE)
+        first = _first(self.items, LARGE_ENCODED if self.slow else LARGE)
         if first:
             first[0] = first[0][1:]  # no comma before the first item
-        if self._items.ended:
-            return b"".join((self._head, *first, self._tail))
+        if self.items.ended:
+            return b"".join((self.head, *first, self.tail))
         return self._pieces(first)
 
     def _pieces(self, first: Parts) -> Iterator[bytes]:
-        yield self._head
+        yield self.head
         yield from _joined(first)
-        while not self._items.ended:
-            yield b"".join(self._items.take(PIECE_BYTES, SLICE_SECONDS))
-        yield self._tail
+        while not self.items.ended:
+            yield b"".join(self.items.take(PIECE_BYTES, SLICE_SECONDS))
+        yield self.tail
 
 
 class MessageList:
@@ -189,11 +184,6 @@ class MessageList:
     def __init__(self, around: Callable[[int], tuple[bytes, bytes]], items: Items) -> None:
         self._around = around
         self._items = items
-
-    def whole(self) -> bytes:
-        """Return it as a whole, however large."""
-        found = self.encoded()
-        return found if isinstance(found, bytes) else b"".join(found)
 
     def encoded(self) -> bytes | Iterator[bytes]:
         """Return it as a whole if it is small, else its pieces, among them empty ones."""
