@@ -4,12 +4,14 @@ from itertools import count
 
 import orjson
 import pytest
+from hyperkube_host.apiserver.rest import create
 from hyperkube_host.apiserver.server import ApiServer
 from hyperkube_lib.serving.exchange import HttpRequest
 
 from hyperkube.kinds.resources import PODS
 from hyperkube.machinery.users import LOOPBACK
 from hyperkube.storage.memory import MemoryStore
+from hyperkube.testing.waiting import eventually
 
 pytest.importorskip("hyperkube_api.core", reason="needs the core API group")
 
@@ -217,6 +219,46 @@ def test_names_are_generated_for_the_pods_of_a_template(server):
 
     assert len({obj["metadata"]["name"] for obj in answers}) == ROUNDS
     assert len({common(obj) for obj in answers}) == 1
+
+
+def test_a_generated_name_that_is_taken_is_made_anew_for_a_known_template(server, monkeypatch):
+    given = pod(meta={"name": "", "generateName": "taken-"})
+    taken = [post(server, given)[1] for _ in range(ROUNDS)]
+    names = iter([taken[0]["metadata"]["name"], taken[1]["metadata"]["name"], "taken-not"])
+    monkeypatch.setattr(create, "generate_name", lambda *_: next(names))
+
+    answer, obj = post(server, given)
+
+    assert (answer.status, obj["metadata"]["name"]) == (201, "taken-not")
+    assert common(obj) == common(taken[0])
+
+
+@pytest.fixture(scope="module")
+def server_with_plugins():
+    plugins = ["LimitRanger", "Priority", "DefaultTolerationSeconds", "RuntimeClass"]
+    server = ApiServer(
+        options={"admission-control": plugins, "authorization-mode": ["AlwaysAllow"]}, store=MemoryStore()
+    )
+    server.start()
+    eventually(server.ready, why="the first pods would meet informers that are not filled yet")
+    yield server
+    server.close()
+
+
+@pytest.mark.parametrize("name", ["", "web-"], ids=["named", "to be named"])
+def test_plugins_do_the_same_to_each_pod_of_a_template(server_with_plugins, monkeypatch, name):
+    def given():
+        return pod(meta={"name": "", "generateName": name} if name else {}, labels={"app": "a"})
+
+    answers = [post(server_with_plugins, given()) for _ in range(3 * ROUNDS)]
+    taken = iter([answers[0][1]["metadata"]["name"], "anew"])
+    if name:
+        monkeypatch.setattr(create, "generate_name", lambda *_: next(taken))
+    answers.append(post(server_with_plugins, given()))
+
+    assert [answer.status for answer, _ in answers] == [201] * (3 * ROUNDS + 1)
+    assert len({common(obj) for _, obj in answers}) == 1
+    assert len(answers[-1][1]["spec"]["tolerations"]) == 2
 
 
 def test_a_wrong_name_is_refused_for_a_known_template(server):
