@@ -221,6 +221,15 @@ def test_names_are_generated_for_the_pods_of_a_template(server):
     assert len({common(obj) for obj in answers}) == 1
 
 
+def test_a_list_that_is_stored_as_null_is_so_for_each_pod_of_a_template(server):
+    given = {"volumes": [{"name": "v", "projected": {"sources": []}}]}
+
+    answers = [post(server, pod(**given)) for _ in range(ROUNDS)]
+
+    assert [answer.status for answer, _ in answers] == [201] * ROUNDS
+    assert [obj["spec"]["volumes"][0]["projected"]["sources"] for _, obj in answers] == [None] * ROUNDS
+
+
 def test_a_generated_name_that_is_taken_is_made_anew_for_a_known_template(server, monkeypatch):
     given = pod(meta={"name": "", "generateName": "taken-"})
     taken = [post(server, given)[1] for _ in range(ROUNDS)]

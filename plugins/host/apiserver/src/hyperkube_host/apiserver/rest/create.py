@@ -191,8 +191,8 @@ def _prepared(
 
 
 def _keep(served: ServedResource, text: bytes, obj: Object) -> None:
-    """Keep what became of an object for the others of its template, if they come and are treated alike."""
-    if served.prepared.recurs(text) and served.strategy.repeats(obj):
+    """Keep what became of an object for the others of its template, if they come and are treated and stored alike."""
+    if served.prepared.recurs(text) and served.strategy.repeats(obj) and served.as_stored(obj) is obj:
         served.prepared.keep(text, (orjson.dumps({**obj, "metadata": None}), template_text(obj) or b""))
 
 
@@ -277,7 +277,8 @@ def _unattended(services: Services, target: Target, obj: Object) -> list[str]:
 def _store(services: Services, target: Target, call: Call, obj: Object, template: bytes) -> ObjectResult:
     served = target.served
     storage = served.stored()
-    obj = served.as_stored(obj)
+    if not template:  # else that is known to leave it as it is
+        obj = served.as_stored(obj)
     name = obj["metadata"]["name"]
     key = storage.key(target.namespace, name)
     if call.dry_run:
