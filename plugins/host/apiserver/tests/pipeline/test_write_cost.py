@@ -217,7 +217,7 @@ def counted(asked, server):
     ("make", "budget"),
     [
         pytest.param(create_config_map, 251, id="create a ConfigMap"),
-        pytest.param(create_pod, 290, id="create a pod"),
+        pytest.param(create_pod, 287, id="create a pod"),
         pytest.param(patch_label, 406, id="patch a label"),
         pytest.param(put_status, 403, id="put a status"),
         pytest.param(patch_pod_status, 525, id="patch a pod's status"),
@@ -225,7 +225,7 @@ def counted(asked, server):
         pytest.param(delete_pod, 329, id="delete a pod"),
         pytest.param(delete_pod_for_good, 392, id="delete a pod for good"),
         pytest.param(in_protobuf(create_config_map), 261, id="create a ConfigMap in protobuf"),
-        pytest.param(in_protobuf(create_pod), 290, id="create a pod in protobuf"),
+        pytest.param(in_protobuf(create_pod), 287, id="create a pod in protobuf"),
         pytest.param(in_protobuf(put_status), 409, id="put a status in protobuf"),
         pytest.param(renewal, 241, id="renew a lease"),
         pytest.param(in_protobuf(renewal), 274, id="renew a lease in protobuf"),
