@@ -137,6 +137,57 @@ def test_library_pages_are_let_go_when_a_server_has_come_to_rest_and_a_period_la
     assert let_go == [1, 2, 1 + FIRST_QUIET, 2 + FIRST_QUIET]
 
 
+class Pools:
+    """Notes what it is told, and after how many waits."""
+
+    def __init__(self, stopped):
+        self.told, self._stopped = [], stopped
+
+    def note(self, what):
+        self.told.append((what, len(self._stopped.waited)))
+
+    def take_back(self):
+        self.note("take back")
+
+    def let_go(self):
+        self.note("let go")
+
+    def close(self):
+        self.note("close")
+
+
+def test_empty_pools_go_at_rest_and_a_period_later_and_come_back_before_all_is_forgotten():
+    stopped, spent = StopAfter(LAST_QUIET + 2), Spent()
+    rest, pools = Rest(spent), Pools(stopped)
+    spent.seconds = 5.0
+
+    wait_until_stopped(
+        stopped,
+        lambda: None,
+        rest=rest,
+        forgets=lambda: pools.note("forget"),
+        let_go=lambda: None,
+        pools=pools,
+    )
+
+    first, last = 1 + FIRST_QUIET, 1 + LAST_QUIET
+    assert pools.told == [
+        ("take back", first), ("forget", first), ("let go", first), ("let go", first + 1),
+        ("take back", last), ("forget", last), ("let go", last), ("let go", last + 1),
+        ("close", last + 2),
+    ]  # fmt: skip
+
+
+def test_empty_pools_are_looked_at_seldom_while_there_is_no_work():
+    stopped = StopAfter(2 * LIBRARY_PERIODS + 1)
+    pools = Pools(stopped)
+
+    wait_until_stopped(stopped, lambda: None, rest=Rest(lambda: 0.0), let_go=lambda: None, pools=pools)
+
+    after = [count for what, count in pools.told if what == "let go"]
+    assert after == [1, LIBRARY_PERIODS + 1, 2 * LIBRARY_PERIODS + 1]
+
+
 def test_whatever_the_c_library_is_nothing_breaks():
     spare_arenas()
     map_large_blocks()

@@ -6,7 +6,8 @@ each new connection with TLS takes a buffer of 256 KiB of which it touches a pag
 Other C libraries are left alone.
 
 When the load has gone, a server forgets what it has learnt under it: answers, templates, the events that it has told.
-That lies between what stays, so the memory goes back only in part; but the next load finds room in it.
+That lies between what stays, so that few arenas of Python go back as a whole, but empty pools in them do
+(`empty_pools`), until the next load finds room in them.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Protocol
 
+from hyperkube_lib.component_base.empty_pools import EmptyPools
 from hyperkube_lib.component_base.library_pages import LibraryPages
 
 from hyperkube.machinery.recent import forget_all
@@ -93,13 +95,13 @@ class Rest:
         """
         self._spent = spent
         self._last = spent()
-        self._most = 0.0
+        self._share = self._most = 0.0
         self._quiet = 0
 
     def is_new(self, seconds: float) -> bool:
         """Tell whether to forget now; called at the end of each period, with its length."""
         last, self._last = self._last, self._spent()
-        share = (self._last - last) / seconds
+        share = self._share = (self._last - last) / seconds
         self._most = max(self._most, share)
         if self._most < BUSY or share * QUIETER > self._most:
             self._quiet = 0
@@ -109,6 +111,11 @@ class Rest:
             self._most, self._quiet = 0.0, 0
             return True
         return self._quiet == FIRST_QUIET
+
+    @property
+    def is_quiet(self) -> bool:
+        """Tell whether there was no work in the last period."""
+        return self._share < BUSY
 
 
 def forget() -> None:
@@ -130,25 +137,30 @@ def wait_until_stopped(
     rest: Rest | None = None,
     forgets: Callable[[], None] = forget,
     let_go: Callable[[], None] | None = None,
+    pools: EmptyPools | None = None,
     each_period: Callable[[], None] | None = None,
 ) -> None:
     """Wait until the server is to end; meanwhile give memory back when the start is over, and regularly from then on.
 
     The main thread has nothing else to do, so that this takes no thread. `let_go` is called for what is mapped of
-    libraries (see `library_pages`): when the start is over, a period later, every `LIBRARY_PERIODS`, and at rest;
-    `each_period` after each wait.
+    libraries (see `library_pages`): when the start is over, a period later, every `LIBRARY_PERIODS`, and at rest. Then
+    `pools` without objects go, too. `each_period` is called after each wait.
     """
-    let_go = let_go or LibraryPages().let_go
+    let_go, pools = let_go or LibraryPages().let_go, pools or EmptyPools()
     pause, rest, rounds, rested = FIRST_SECONDS, rest or Rest(), 0, False
     while not stopped.wait(pause):
         if not rounds:
             forget_folders()
         rests = rest.is_new(pause)
         if rests:
+            pools.take_back()  # there may be others when all is forgotten
             forgets()
         if each_period is not None:
             each_period()
+        if rests or rested or (rest.is_quiet and not rounds % LIBRARY_PERIODS):
+            pools.let_go()
         give()
         if rests or rested or rounds < 2 or not rounds % LIBRARY_PERIODS:
             let_go()
         pause, rounds, rested = PERIOD_SECONDS, rounds + 1, rests
+    pools.close()
