@@ -156,7 +156,7 @@ class Pools:
         self.note("close")
 
 
-def test_empty_pools_go_at_rest_and_a_period_later_and_come_back_before_all_is_forgotten():
+def test_empty_pools_go_in_the_first_minutes_of_a_rest_and_come_back_before_all_is_forgotten():
     stopped, spent = StopAfter(LAST_QUIET + 2), Spent()
     rest, pools = Rest(spent), Pools(stopped)
     spent.seconds = 5.0
@@ -172,7 +172,8 @@ def test_empty_pools_go_at_rest_and_a_period_later_and_come_back_before_all_is_f
 
     first, last = 1 + FIRST_QUIET, 1 + LAST_QUIET
     assert pools.told == [
-        ("take back", first), ("forget", first), ("let go", first), ("let go", first + 1),
+        ("take back", first), ("forget", first),
+        *(("let go", count) for count in range(first, last)),
         ("take back", last), ("forget", last), ("let go", last), ("let go", last + 1),
         ("close", last + 2),
     ]  # fmt: skip

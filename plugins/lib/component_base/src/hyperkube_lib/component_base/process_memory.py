@@ -34,7 +34,7 @@ BUSY, QUIETER = 0.05, 4
 """A process has work that takes a twentieth of a core, and rests when it takes a quarter of the most that it took."""
 FIRST_QUIET, LAST_QUIET = 2, 11
 """Periods in a row, at rest, after which to forget: at once, and when what is known for five minutes is too old."""
-_FEW = 64
+_FEW = 16
 """Results that a function may remember at rest."""
 _REMEMBERING = type(lru_cache(int))
 LIBRARY_PERIODS = 20
@@ -113,6 +113,11 @@ class Rest:
         return self._quiet == FIRST_QUIET
 
     @property
+    def is_settling(self) -> bool:
+        """Tell whether what was made under load is just being forgotten, or made anew: for minutes after it."""
+        return self._quiet >= FIRST_QUIET
+
+    @property
     def is_quiet(self) -> bool:
         """Tell whether there was no work in the last period."""
         return self._share < BUSY
@@ -143,8 +148,8 @@ def wait_until_stopped(
     """Wait until the server is to end; meanwhile give memory back when the start is over, and regularly from then on.
 
     The main thread has nothing else to do, so that this takes no thread. `let_go` is called for what is mapped of
-    libraries (see `library_pages`): when the start is over, a period later, every `LIBRARY_PERIODS`, and at rest. Then
-    `pools` without objects go, too. `each_period` is called after each wait.
+    libraries (see `library_pages`): when the start is over, a period later, every `LIBRARY_PERIODS`, and at rest. For
+    minutes of it `pools` without objects go, too. `each_period` is called after each wait.
     """
     let_go, pools = let_go or LibraryPages().let_go, pools or EmptyPools()
     pause, rest, rounds, rested = FIRST_SECONDS, rest or Rest(), 0, False
@@ -157,8 +162,8 @@ def wait_until_stopped(
             forgets()
         if each_period is not None:
             each_period()
-        if rests or rested or (rest.is_quiet and not rounds % LIBRARY_PERIODS):
-            pools.let_go()
+        if rests or rested or rest.is_settling or (rest.is_quiet and not rounds % LIBRARY_PERIODS):
+            pools.let_go()  # others each time: what is made anew lies beside what stays, as empty pools are held
         give()
         if rests or rested or rounds < 2 or not rounds % LIBRARY_PERIODS:
             let_go()
