@@ -245,7 +245,7 @@ def test_what_is_forgotten_while_it_is_packed_counts_for_nothing(monkeypatch, me
         if len(calls) == 1:
             if meanwhile == "a change":
                 history._limits = HistoryLimits(events=1, seconds=0, size=100 * len(body))
-                history.forget(events.clock.monotonic())
+                history.trim(events.clock.monotonic())
             else:
                 history.restart(events.store.revision())
         return pack(body, **options)
@@ -268,3 +268,48 @@ def test_what_the_history_packed_meanwhile_stays_as_it_is():
     packed = obj.held
     assert obj.body == b"{}" * 1000
     assert obj.held == packed < 1000
+
+
+@pytest.mark.parametrize("is_packed", [False, True], ids=["loose", "packed"])
+def test_what_the_history_has_is_made_anew_at_rest(is_packed):
+    events = Events(limits=HistoryLimits(events=10, seconds=0))
+    events.cache.list()
+    begin = events.put("a")
+    for name in ("b", "a", "b", "a"):
+        events.put(name)
+    history = events.cache._history
+    if is_packed:
+        for _ in events.cache.pack_cold(events.cache.revision):
+            pass
+    before, size, loose = history.after(begin), history._size, history._loose_size
+    told = [
+        (each.kind, each.revision, each.at, each.object.body, each.previous and each.previous.body) for each in before
+    ]
+
+    history.forget()
+
+    anew = history.after(begin)
+    assert told == [
+        (each.kind, each.revision, each.at, each.object.body, each.previous and each.previous.body) for each in anew
+    ]
+    assert not {id(each) for each in before} & {id(each) for each in anew}
+    assert [one.previous is each.previous for one, each in zip(before, anew, strict=True) if each.previous] == [
+        False
+    ] * 3
+    assert anew[-1].object is before[-1].object is events.cache.get("default", "a"), "others have it, too"
+    assert anew[1].object is anew[3].previous, "one object for both, as before"
+    assert (history._size, history._loose_size) == (size, loose) == (held_by(history), 0 if is_packed else size)
+    assert anew[1].object.fields == before[1].object.fields
+
+
+def test_of_many_changes_none_is_made_anew_at_rest():
+    events = Events(limits=HistoryLimits(events=2, seconds=60))
+    events.cache.list()
+    begin = events.put("a")
+    for _ in range(5):
+        events.put("a")
+    before = events.cache._history.after(begin)
+
+    events.cache._history.forget()
+
+    assert [*map(id, events.cache._history.after(begin))] == [*map(id, before)]

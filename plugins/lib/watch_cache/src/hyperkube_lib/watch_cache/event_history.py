@@ -20,6 +20,7 @@ from hyperkube_lib.watch_cache.packing import Packer
 from hyperkube_lib.watch_cache.watchers import DELETED, CacheEvent
 
 from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.recent import forgets
 
 
 class HistoryLimits(NamedTuple):
@@ -37,6 +38,9 @@ class HistoryLimits(NamedTuple):
     size: int = 8 * 1024 * 1024
     is_all: bool = False
 
+
+_FEW = 2
+"""Times the events that are kept however old, up to which all are made anew at rest."""
 
 _LOOSE = 4
 """The part of the budget, as a divisor, up to which old bodies are kept as they are."""
@@ -104,7 +108,9 @@ class EventHistory:
         if now - self._now >= STEP_SECONDS:
             self._now = now
         event.at = self._now
-        self._events = self._events or deque()
+        if not self._events:
+            self._events = deque()
+            forgets(self)
         self._events.append(event)
         if held := _held_by(event):
             for obj in held:
@@ -118,9 +124,9 @@ class EventHistory:
             if self._beside is not None and self._is_heavy and not self._is_packing:
                 self._is_packing = True
                 self._beside.clock.call_later(PACK_SECONDS, self._pack_beside)
-        self.forget(now)
+        self.trim(now)
 
-    def forget(self, now: float) -> None:
+    def trim(self, now: float) -> None:
         """Forget what the limits do not cover any more."""
         limits, events = self._limits, self._events
         while (
@@ -136,6 +142,28 @@ class EventHistory:
                 self._loose_size -= self._loose.popleft()[1]
             # The change itself is gone: complete is what comes after it.
             self.complete_from = old.revision
+
+    def forget(self) -> None:
+        """Forget what the limits do not cover, when all rests, and have the rest lie together.
+
+        What only the history has was made one by one under load, beside what has gone since: so it is made anew, all of
+        it before any goes, and fills what is free in a few places. Of many events nothing is made anew, as that takes
+        the lock for long: they are young, and soon go.
+        """
+        if self._beside is None:
+            return
+        lock, clock = self._beside
+        with lock:
+            self.trim(clock.monotonic())
+            if self._packed is None and self._events and len(self._events) <= _FEW * self._limits.events:
+                self._make_anew()
+
+    def _make_anew(self) -> None:
+        copies = {id(obj): obj.copy() for event in self._events for obj in _held_by(event)}
+        anew = {id(event): event.copy(copies) for event in self._events}
+        self._events = deque(anew.values())
+        if self._loose:
+            self._loose = deque((anew[id(event)], weight) for event, weight in self._loose)
 
     def prepend(self, events: Sequence[CacheEvent], complete_from: int, until: int) -> bool:
         """Remember events from before the history's start, `until`, unless they are too many.
@@ -188,7 +216,7 @@ class EventHistory:
         assert self._beside is not None  # noqa: S101  who packs beside has told how
         lock, clock = self._beside
         with lock:
-            self.forget(clock.monotonic())
+            self.trim(clock.monotonic())
         while True:
             for _ in range(_AT_ONCE):
                 with lock:
