@@ -112,6 +112,7 @@ def test_with_work_pools_are_used_again(pools):
 
     eventually(lambda: len(pools) == 0)
     assert gc.get_threshold()[0] == 10 * WORK
+    assert pools.had_work
     assert 200 < held == quiet
     assert len(few) + len(many) == 2.5 * WORK
 

@@ -140,8 +140,8 @@ def test_library_pages_are_let_go_when_a_server_has_come_to_rest_and_a_period_la
 class Pools:
     """Notes what it is told, and after how many waits."""
 
-    def __init__(self, stopped):
-        self.told, self._stopped = [], stopped
+    def __init__(self, stopped, *, had_work=False):
+        self.told, self._stopped, self.had_work = [], stopped, had_work
 
     def note(self, what):
         self.told.append((what, len(self._stopped.waited)))
@@ -187,6 +187,15 @@ def test_empty_pools_are_looked_at_seldom_while_there_is_no_work():
 
     after = [count for what, count in pools.told if what == "let go"]
     assert after == [1, LIBRARY_PERIODS + 1, 2 * LIBRARY_PERIODS + 1]
+
+
+def test_empty_pools_that_came_back_for_a_little_work_go_again():
+    stopped = StopAfter(4)
+    pools = Pools(stopped, had_work=True)
+
+    wait_until_stopped(stopped, lambda: None, rest=Rest(lambda: 0.0), let_go=lambda: None, pools=pools)
+
+    assert [count for what, count in pools.told if what == "let go"] == [1, 2, 3, 4]
 
 
 def test_whatever_the_c_library_is_nothing_breaks():

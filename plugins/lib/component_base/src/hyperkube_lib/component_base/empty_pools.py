@@ -57,10 +57,15 @@ class Mapped:
 
 
 class EmptyPools:
-    """Holds the blocks of pools that were given back, until there is work."""
+    """Holds the blocks of pools that were given back, until there is work.
+
+    Attributes:
+        had_work: whether all was taken back for work since the last look: at rest there is some every few minutes.
+    """
 
     def __init__(self) -> None:
         """Hold nothing yet."""
+        self.had_work = False
         self._held = array("Q")
         """The addresses of the pools."""
         self._lock = threading.Lock()
@@ -83,6 +88,7 @@ class EmptyPools:
         if not sys.getallocatedblocks() or mmap.PAGESIZE >= _POOL:  # another allocator, or nothing behind the header
             return
         with self._lock:
+            self.had_work = False
             self._take_back()  # an arena that is empty by now goes as a whole
             try:
                 mapped = Mapped(_MAPS.read_bytes())
@@ -151,6 +157,7 @@ class EmptyPools:
         if phase == "start" and self._thresholds is not None and self._lock.acquire(blocking=False):
             try:
                 self._take_back()
+                self.had_work = True
             finally:
                 self._lock.release()
 

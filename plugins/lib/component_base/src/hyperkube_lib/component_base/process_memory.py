@@ -163,7 +163,7 @@ def wait_until_stopped(
             forgets()
         if each_period is not None:
             each_period()
-        if rests or rested or rest.is_settling or (rest.is_quiet and not rounds % LIBRARY_PERIODS):
+        if rests or rested or rest.is_settling or (rest.is_quiet and (pools.had_work or not rounds % LIBRARY_PERIODS)):
             pools.let_go()  # others each time: what is made anew lies beside what stays, as empty pools are held
         give()
         if rests or rested or rounds < 2 or not rounds % LIBRARY_PERIODS:
