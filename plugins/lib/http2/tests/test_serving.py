@@ -371,6 +371,28 @@ def test_a_closing_server_ends_watches_properly(start: Start, connect: Connect, 
     assert edge.connections == 0
 
 
+@pytest.mark.parametrize("path", ["/", "/watch"], ids=["at rest", "with a watch"])
+def test_a_closing_server_waits_for_no_client_that_keeps_its_socket_open(
+    start: Start, connect: Connect, toy: Toy, source: QueueSource, path: str
+) -> None:
+    toy.routes["/watch"] = lambda _: StreamResponse(source=source)
+    toy.long_running.add("/watch")
+    edge = start()
+    peer = connect(edge)
+    number = peer.ask(path)
+    peer.until(lambda: number in (peer.heads if path == "/watch" else peer.ended))
+
+    closing = threading.Thread(target=edge.close, args=(60.0,), daemon=True)
+    closing.start()
+    closing.join(20)  # nothing is read meanwhile
+
+    assert not closing.is_alive()
+    assert edge.connections == 0
+    peer.rest()
+    assert peer.goaway == 0
+    assert number in peer.ended
+
+
 @pytest.mark.parametrize("gzips", [False, True], ids=["plain", "gzipped"])
 def test_a_large_body_is_made_as_its_client_takes_it(start: Start, connect: Connect, toy: Toy, gzips: bool) -> None:
     pieces, closed = [b"%06d," % number * 10_000 for number in range(50)], threading.Event()

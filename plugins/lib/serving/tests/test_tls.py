@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import socket
 import ssl
+import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from cryptography import x509
 from hyperkube_lib.serving import certificates
+from hyperkube_lib.serving.exchange import Response, StreamResponse
 from hyperkube_lib.serving.limits import EdgeLimits
 from hyperkube_lib.serving.tls import ServerTls, SniCertificate, TlsFiles, named_certificates, openssl_ciphers
 
@@ -209,8 +211,6 @@ def test_an_old_client_is_turned_away(start, connect, pki):
 
 
 def test_streams_and_pipelines_work_over_tls(toy, start, connect, pki, source):
-    from hyperkube_lib.serving.exchange import StreamResponse
-
     toy.routes["/watch"] = lambda _: StreamResponse(source=source)
     edge = start(tls=pki.server_tls())
     client = connect(edge, trusting(pki.ca_file))
@@ -224,6 +224,41 @@ def test_streams_and_pipelines_work_over_tls(toy, start, connect, pki, source):
     while size < 300_000:
         size += len(client.chunk())
     assert size == 300_000
+
+
+def test_a_closing_server_waits_for_no_client_that_keeps_its_socket_open(start, connect, pki):
+    edge = start(tls=pki.server_tls())
+    client = connect(edge, trusting(pki.ca_file))
+    client.get("/")
+    client.answer()
+
+    closing = threading.Thread(target=edge.close, args=(60.0,), daemon=True)
+    closing.start()
+    closing.join(20)  # nothing is read meanwhile, so that its close_notify is not answered
+
+    assert not closing.is_alive()
+    assert edge.connections == 0
+    assert client.rest() == b""
+
+
+def test_a_closing_server_sends_the_last_answer_to_a_client_that_is_behind(toy, start, connect, pki):
+    body = b"x" * 20_000_000
+    toy.routes["/large"] = lambda _: Response(body=body)
+    edge = start(tls=pki.server_tls())
+    client = connect(edge, trusting(pki.ca_file))
+    client.get("/large")
+    client.head()
+
+    closing = threading.Thread(target=edge.close, args=(60.0,), daemon=True)
+    closing.start()
+    closing.join(0.3)
+    was_waiting = closing.is_alive()
+    pieces = [client.buffer, *iter(lambda: client.sock.recv(1 << 20), b"")]
+    closing.join(20)
+
+    assert was_waiting
+    assert b"".join(pieces) == body
+    assert not closing.is_alive()
 
 
 def test_keys_are_private_and_certificates_public(pki):

@@ -221,7 +221,7 @@ class ServerConnection(AnswerStreams):
         """Close once what waits is sent."""
         self._say_goodbye()
         if self._transport is not None:
-            self._transport.close()
+            self.service.hang_up(self, self._transport)
 
     def abort(self) -> None:
         """Close without sending what still waits."""

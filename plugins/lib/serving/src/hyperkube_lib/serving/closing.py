@@ -85,7 +85,7 @@ class ClosingReader(RequestReader):
             if piece is None:
                 self._pieces = None
                 if pieces.last:
-                    transport.close()
+                    self.service.hang_up(self, transport)
                 return
             if self._tls_end:
                 self.pause_writing()
@@ -152,7 +152,7 @@ class ClosingReader(RequestReader):
         if self._pieces is not None:
             self._pieces.last = True
         elif self._transport is not None:
-            self._transport.close()
+            self.service.hang_up(self, self._transport)
 
     def abort(self) -> None:
         """Close without sending what still waits."""

@@ -77,7 +77,7 @@ class Connection(ClosingReader):
         self._tls_end = tls_end(transport) if self._secure else None
         self.service.join(self)
         if self.service.draining:
-            transport.close()
+            self._close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The client is gone, or we have closed."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import select
 import ssl
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -50,6 +51,8 @@ SWEEP_SECONDS = 15
 """Within so many seconds each connection is looked at, also one that rests or carries a stream."""
 _FEW = 64
 """So many connections may be looked at every second."""
+_LAST_SECONDS = 0.05
+"""After so many seconds it is looked whether what a client gets last is on its way."""
 
 
 @dataclass(slots=True, eq=False)
@@ -204,6 +207,24 @@ class Service:
         self.connections.discard(connection)
         self.watched.discard(connection)
 
+    def hang_up(self, connection: object, transport: asyncio.Transport) -> None:
+        """Close a connection once all is sent: while the server closes, whether its client does the same or not.
+
+        Over TLS closing waits for the client's close_notify, for half a minute. Go's server waits for none.
+        Source: Go ``net/http`` (Server.Shutdown), ``crypto/tls`` (Conn.Close).
+        """
+        transport.close()
+        if self.draining:
+            self.loop.asyncio.call_later(_LAST_SECONDS, self._cut, connection, transport)
+
+    def _cut(self, connection: object, transport: asyncio.Transport) -> None:
+        if connection not in self.connections:  # its client has closed, too
+            return
+        if _is_all_sent(transport):
+            transport.abort()
+        else:
+            self.loop.asyncio.call_later(_LAST_SECONDS, self._cut, connection, transport)
+
     def busy(self) -> bool:
         """Tell whether requests are under way, streams left out."""
         return any(connection.occupation is BUSY for connection in self.connections)
@@ -351,6 +372,15 @@ def discard(answer: Answer) -> None:
     """Let go of an answer that is not waited for any more."""
     if isinstance(answer, StreamResponse):
         answer.source.close()
+
+
+def _is_all_sent(transport: asyncio.Transport) -> bool:
+    """Tell whether the system has all that was written: the transport holds nothing, and its socket would take more."""
+    if transport.get_write_buffer_size():
+        return False
+    poll = select.poll()
+    poll.register(transport.get_extra_info("socket").fileno(), select.POLLOUT)
+    return bool(poll.poll(0))
 
 
 def _too_many() -> Response:

@@ -192,7 +192,7 @@ class Upgraded(asyncio.Protocol):
 
     def _close(self) -> None:
         if self._transport is not None:
-            self._transport.close()
+            self.service.hang_up(self, self._transport)
 
     def _end(self) -> None:
         if not self._over:
