@@ -160,8 +160,26 @@ def test_what_is_not_served_any_more_is_not_gone(rig):
     serve_discovery(rig, apps=[])
     rig.advance(301)
     assert left(rig) == ["web", "child"]
+    rig.client.delete(DEPLOYMENTS, "web", "d")
+    rig.advance(301)
+    assert left(rig) == ["child"], "what is not served is not watched either"
     serve_discovery(rig)
     rig.advance(301)
+    rig.advance(1000)  # the longest wait before a child whose owner's kind was unknown is looked at again
+
+    assert left(rig) == []
+
+
+def test_what_is_served_again_is_watched_again(rig):
+    web(rig)
+    pod(rig, "child", APP)
+    rig.settle()
+
+    serve_discovery(rig, apps=[])
+    rig.advance(301)
+    serve_discovery(rig)
+    rig.advance(301)
+    assert left(rig) == ["web", "child"]
     rig.client.delete(DEPLOYMENTS, "web", "d")
     rig.settle()
 
@@ -191,6 +209,7 @@ def test_a_version_whose_server_does_not_answer_is_still_watched(rig):
 
     serve_discovery(rig, apps=None)
     rig.advance(301)
+    assert DEPLOYMENTS in rig.controllers[0]._monitors
     rig.client.delete(DEPLOYMENTS, "web", "d")
     rig.settle()
 

@@ -133,6 +133,7 @@ class GarbageCollector:
         began = not self._monitors
         if began:
             self._sync_monitors()
+            self._loop.queue.add_after(MONITORS, RESYNC_SECONDS)
         return self._loop.drain() + began
 
     def _sync(self, key: str) -> float | None:
