@@ -33,9 +33,12 @@ def locate(registry: Registry, info: RequestInfo) -> Target:
         NotFound: there is no such version or resource, or not at that place.
     """
     known, generation = info.found, registry.generation
-    if known is None or known[0] != generation:
-        known = info.found = (generation, _located(registry, info))
-    return known[1]
+    if known is not None and known[0] == generation:
+        return known[1]
+    target = _located(registry, info)
+    if not target.served.custom:  # what is known of a path stays, and would keep what a deleted definition has served
+        info.found = generation, target
+    return target
 
 
 def _located(registry: Registry, info: RequestInfo) -> Target:

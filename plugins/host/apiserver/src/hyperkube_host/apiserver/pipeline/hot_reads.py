@@ -158,6 +158,7 @@ class HotReads:
         self._places: dict[str, _Place] = {}
         self._seen_before = SeenBefore()
         forgets(self)
+        services.registry.on_change(self.forget)  # no place is found any more, and each keeps a resource
 
     def forget(self) -> None:
         """Forget what paths address: it is found again with the next read."""

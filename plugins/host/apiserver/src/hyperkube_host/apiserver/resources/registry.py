@@ -69,8 +69,7 @@ class Registry:
         self._elsewhere = dict(elsewhere or {})
         self._stored: dict[str, GroupResource] = {}
         self._stored_generation = 0
-        self._together: dict[str, list[ServedResource]] = {}
-        self._together_generation = 0
+        self._together: tuple[int, dict[str, list[ServedResource]]] = 0, {}
 
     def on_change(self, listener: Callable[[], None]) -> None:
         """Call `listener` after every change, on the changing thread."""
@@ -133,12 +132,13 @@ class Registry:
 
     def stored_together(self, served: ServedResource) -> Sequence[ServedResource]:
         """Return the resources whose objects are kept in one place with a resource's own, itself among them."""
-        if self._together_generation != self.generation:
-            generation, together = self.generation, dict[str, list[ServedResource]]()
+        generation, together = self._together
+        if generation != self.generation:
+            generation, together = self.generation, {}
             for one in self.resources():
                 together.setdefault(one.spec.storage_prefix, []).append(one)
-            self._together, self._together_generation = together, generation
-        return self._together.get(served.spec.storage_prefix, ()) if served.spec.storage_prefix else ()
+            self._together = generation, together
+        return together.get(served.spec.storage_prefix, ()) if served.spec.storage_prefix else ()
 
     def resources(self) -> list[ServedResource]:
         """Return everything that is served, in the order of discovery."""
@@ -220,6 +220,7 @@ class Registry:
     def _changed(self) -> None:
         self._kinds = {served.kind: served for served in reversed(self.resources())}
         self.generation += 1
+        self._together = 0, {}  # else what is gone would stay until it is asked for
         for listener in self._listeners:
             listener()
 

@@ -205,6 +205,7 @@ class ServedResource:
         is_stored: whether its own version is the one that is written.
         waits: whether conversion asks another server.
         field_scopes: what field management knows of a subresource (empty: of the resource), and need not ask again.
+        mark: tells what is remembered of its objects from what is of others'; who keeps it does not keep the resource.
     """
 
     def __init__(
@@ -216,6 +217,7 @@ class ServedResource:
         together: Together = _alone,
     ) -> None:
         self.spec = spec
+        self.mark = object()
         self._together = together
         self.storage = storage
         self.custom = custom

@@ -101,15 +101,15 @@ class ObjectEncoder:
 
     def message(self, served: ServedResource, cached: CachedObject, schema: CompiledSchema) -> bytes:
         """Return an object's message as a field of an envelope or a list, with tag and length."""
-        found: bytes | None = self._encodings.find(cached, (served, "message"))
+        found: bytes | None = self._encodings.find(cached, (served.mark, "message"))
         if found is not None:
             return found
         made = delimited(RAW_FIELD, self._protobuf.write_message(served.parsed(cached), schema))
-        return self._encodings.keep(cached, (served, "message"), made, len(made))
+        return self._encodings.keep(cached, (served.mark, "message"), made, len(made))
 
     def kept_message(self, served: ServedResource, cached: CachedObject) -> bytes | None:
         """Return the same where it was made before, and is kept; else None."""
-        found: bytes | None = self._encodings.find(cached, (served, "message"))
+        found: bytes | None = self._encodings.find(cached, (served.mark, "message"))
         return found
 
     def written_body(
@@ -138,7 +138,7 @@ class ObjectEncoder:
                 self._learn(template, served, schema, obj, body)
         if cached is not None and (cached.encodings is not None or served.stored().cache.watchers):
             message = message_in(body, kind)
-            self._encodings.keep(cached, (served, "message"), message, len(message))
+            self._encodings.keep(cached, (served.mark, "message"), message, len(message))
         return body
 
     def _learn(self, template: bytes, served: ServedResource, schema: CompiledSchema, obj: Object, body: bytes) -> None:
@@ -160,7 +160,7 @@ class ObjectEncoder:
         """Return the message of an object's PartialObjectMetadata, likewise; all its versions have the same."""
         return self._bytes(
             cached,
-            (served, "partial message"),
+            (served.mark, "partial message"),
             lambda: delimited(
                 RAW_FIELD, self._protobuf.write_message(partial(served, served.parsed(cached), ""), schema)
             ),
@@ -169,12 +169,12 @@ class ObjectEncoder:
     def partial(self, served: ServedResource, cached: CachedObject, version: str) -> bytes:
         """Return an object's PartialObjectMetadata as JSON."""
         return self._bytes(
-            cached, (served, version), lambda: orjson.dumps(partial(served, served.parsed(cached), version))
+            cached, (served.mark, version), lambda: orjson.dumps(partial(served, served.parsed(cached), version))
         )
 
     def row(self, served: ServedResource, cached: CachedObject, now: datetime, *, include: str, version: str) -> bytes:
         """Return an object's row of a table; `include` as in `tables.row`."""
-        found: KeptRow | None = self._encodings.find(cached, (served, "row"))
+        found: KeptRow | None = self._encodings.find(cached, (served.mark, "row"))
         if found is None or found.until <= now:
             found = self._row(served, cached, now)
         if include == "None":
@@ -192,7 +192,7 @@ class ObjectEncoder:
         if row is None:  # the object's own texts look like a place for an age
             plain = {"cells": cells_of(served, obj, now), **conditions_of(served, obj)}
             return KeptRow((orjson.dumps(plain)[:-1],), (), now)
-        return self._encodings.keep(cached, (served, "row"), row, sum(map(len, row.texts)))
+        return self._encodings.keep(cached, (served.mark, "row"), row, sum(map(len, row.texts)))
 
     def keep(self, cached: CachedObject, key: Hashable, encoding: bytes) -> bytes:
         """Keep another encoding with its object, likewise; return it."""

@@ -166,7 +166,7 @@ class ProtobufFrames:
         self._schema = schema
         self._protobuf = protobuf
         self._objects = objects
-        self._keys = {kind: (served, f"frame {kind} {self.shown}") for kind in (ADDED, MODIFIED, DELETED)}
+        self._keys = {kind: (served.mark, f"frame {kind} {self.shown}") for kind in (ADDED, MODIFIED, DELETED)}
 
     def event(self, event: CacheEvent) -> bytes:
         """Return the frame of an event; it is made once for all watches of this sort."""
