@@ -10,6 +10,7 @@ Source: kubernetes apimachinery ``pkg/runtime/serializer/json/collections.go`` (
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from math import inf
@@ -134,7 +135,20 @@ class EncodedItems:
         return parts
 
 
-class ListBody:
+class _InPieces(ABC):
+    """A list that is encoded as a whole where it is small."""
+
+    @abstractmethod
+    def encoded(self) -> bytes | Iterator[bytes]:
+        """Return it as a whole if it is small, else its pieces, among them empty ones."""
+
+    def whole(self) -> bytes:
+        """Return it as a whole, however large."""
+        found = self.encoded()
+        return found if isinstance(found, bytes) else b"".join(found)
+
+
+class ListBody(_InPieces):
     """A list in JSON.
 
     Attributes:
@@ -171,7 +185,7 @@ class ListBody:
         yield self.tail
 
 
-class MessageList:
+class MessageList(_InPieces):
     """A list in protobuf: its length stands before it, so that its messages have to be there first.
 
     Args:
