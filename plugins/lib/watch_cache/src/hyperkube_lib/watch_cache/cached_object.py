@@ -110,6 +110,11 @@ class CachedObject:
         return fields
 
     @property
+    def _taken_along(self) -> Mapping[str, str] | Fields:
+        """The fields for the same object at another revision: what has not been read off it is not read for that."""
+        return self._fields if callable(self._fields) else self.fields
+
+    @property
     def is_loose(self) -> bool:
         """Tell whether packing it is worth it."""
         return isinstance(self._body, bytes) and len(self._body) >= _LEAST_PACKED
@@ -170,7 +175,7 @@ class CachedObject:
             with_resource_version(self.body, revision),
             namespace=self.namespace,
             labels=self.labels,
-            fields=self._fields if callable(self._fields) else self.fields,
+            fields=self._taken_along,
             owners=self.owners,
         )
 
@@ -196,9 +201,8 @@ class StoredObject(CachedObject):
 
     def at(self, revision: int) -> CachedObject:
         """Return the same object with another resourceVersion; nothing of it is parsed for that."""
-        fields = self._fields if callable(self._fields) else self.fields
         body = with_resource_version(self.body, revision)
-        return StoredObject(self.key, revision, body, self.namespace, fields)
+        return StoredObject(self.key, revision, body, self.namespace, self._taken_along)
 
     def __getattr__(self, name: str) -> Any:
         if name not in {"labels", "owners"}:  # the slots that are still empty
