@@ -17,16 +17,6 @@ pytest.importorskip("hyperkube_api.core", reason="needs the core API group")
 BASE = "/api/v1/namespaces/default/configmaps"
 
 
-@pytest.fixture(scope="module")
-def server():
-    server = ApiServer(
-        options={"admission-control": ["AlwaysAdmit"], "authorization-mode": ["AlwaysAllow"]}, store=MemoryStore()
-    )
-    server.start()
-    yield server
-    server.close()
-
-
 @pytest.fixture
 def client(server):
     client = server.client(LOOPBACK)

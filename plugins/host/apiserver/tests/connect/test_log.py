@@ -3,30 +3,23 @@
 import json
 
 import pytest
-from hyperkube_host.apiserver.server import ApiServer
 from hyperkube_lib.serving.exchange import HttpRequest, RelayUpgrade
 
 from hyperkube.kinds.resources import NODES, PODS
 from hyperkube.machinery.users import LOOPBACK
-from hyperkube.storage.memory import MemoryStore
 
 pytest.importorskip("hyperkube_api.core", reason="needs the API groups")
 
 
 @pytest.fixture(scope="module")
-def server():
-    server = ApiServer(
-        options={"admission-control": ["AlwaysAdmit"], "authorization-mode": ["AlwaysAllow"]}, store=MemoryStore()
-    )
-    server.start()
+def server(server):
     client = server.client(LOOPBACK)
     client.create(NODES, {"kind": "Node", "apiVersion": "v1", "metadata": {"name": "n"}})
     addresses = {"status": {"addresses": [{"type": "InternalIP", "address": "10.0.0.9"}]}}
     client.patch(NODES, "n", addresses, subresource="status")
     spec = {"containers": [{"name": "c", "image": "i"}], "nodeName": "n"}
     client.create(PODS, {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "p"}, "spec": spec}, "default")
-    yield server
-    server.close()
+    return server
 
 
 def test_a_log_is_plain_text_or_messages(server):

@@ -4,13 +4,11 @@ import json
 from contextlib import suppress
 
 import pytest
-from hyperkube_host.apiserver.server import ApiServer
 from hyperkube_lib.serving.exchange import HttpRequest, RelayUpgrade
 
 from hyperkube.kinds.resources import PODS, SERVICES
 from hyperkube.machinery.errors import AlreadyExists
 from hyperkube.machinery.users import LOOPBACK
-from hyperkube.storage.memory import MemoryStore
 
 pytest.importorskip("hyperkube_api.core", reason="needs the API groups")
 
@@ -18,18 +16,13 @@ PROXY = "/api/v1/namespaces/default/pods/p:8080/proxy"
 
 
 @pytest.fixture(scope="module")
-def server():
-    server = ApiServer(
-        options={"admission-control": ["AlwaysAdmit"], "authorization-mode": ["AlwaysAllow"]}, store=MemoryStore()
-    )
-    server.start()
+def server(server):
     client = server.client(LOOPBACK)
     spec = {"containers": [{"name": "c", "image": "i"}]}
     client.create(PODS, {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "p"}, "spec": spec}, "default")
     status = {"status": {"podIP": "10.0.0.7", "podIPs": [{"ip": "10.0.0.7"}]}}
     client.patch(PODS, "p", status, "default", subresource="status")
-    yield server
-    server.close()
+    return server
 
 
 def ask(server, method, path, query="", **headers):

@@ -1,13 +1,11 @@
 """``/scale`` of a custom object whose replicas nobody has set: it cannot be read, but it can be patched."""
 
 import pytest
-from hyperkube_host.apiserver.server import ApiServer
 
 from hyperkube.kinds.resources import CUSTOM_RESOURCE_DEFINITIONS
 from hyperkube.machinery.errors import ApiError
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.users import LOOPBACK
-from hyperkube.storage.memory import MemoryStore
 from hyperkube.testing.waiting import eventually
 
 pytest.importorskip("hyperkube_api.autoscaling", reason="needs Scale")
@@ -36,15 +34,11 @@ DEFINITION = {
 
 
 @pytest.fixture(scope="module")
-def client():
-    options = {"admission-control": ["AlwaysAdmit"], "authorization-mode": ["AlwaysAllow"]}
-    server = ApiServer(options=options, store=MemoryStore())
-    server.start()
+def client(server):
     made = server.client(LOOPBACK)
     made.create(CUSTOM_RESOURCE_DEFINITIONS, DEFINITION)
     eventually(lambda: server.registry.find(TOYS) is not None)
-    yield made
-    server.close()
+    return made
 
 
 @pytest.fixture(autouse=True)

@@ -2,13 +2,11 @@
 
 import orjson
 import pytest
-from hyperkube_host.apiserver.server import ApiServer
 from hyperkube_lib.serving.exchange import HttpRequest
 
 from hyperkube.kinds.resources import CUSTOM_RESOURCE_DEFINITIONS
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.users import LOOPBACK
-from hyperkube.storage.memory import MemoryStore
 from hyperkube.testing.waiting import eventually
 
 pytest.importorskip("hyperkube_api.apiextensions", reason="needs the group of definitions")
@@ -53,17 +51,13 @@ def definition(plural, scope="Namespaced"):
 
 
 @pytest.fixture(scope="module")
-def server():
-    options = {"admission-control": ["AlwaysAdmit"], "authorization-mode": ["AlwaysAllow"]}
-    server = ApiServer(options=options, store=MemoryStore())
-    server.start()
+def server(server):
     client = server.client(LOOPBACK)
     for plural, scope in (("things", "Namespaced"), ("worlds", "Cluster")):
         client.create(CUSTOM_RESOURCE_DEFINITIONS, definition(plural, scope))
         resource = GroupVersionResource(GROUP, "v1", plural)
         eventually(lambda resource=resource: server.registry.find(resource))
-    yield server
-    server.close()
+    return server
 
 
 def ask(server, method, path, body=None, *, kind="application/json", query=""):

@@ -2,12 +2,10 @@
 
 import orjson
 import pytest
-from hyperkube_host.apiserver.server import ApiServer
 from hyperkube_lib.protobuf import open_envelope
 from hyperkube_lib.serving.exchange import HttpRequest
 
 from hyperkube.machinery.users import LOOPBACK
-from hyperkube.storage.memory import MemoryStore
 
 pytest.importorskip("hyperkube_api.apps", reason="needs the API groups")
 
@@ -20,16 +18,12 @@ PROTOBUF = "application/vnd.kubernetes.protobuf"
 
 
 @pytest.fixture(scope="module")
-def server():
-    options = {"admission-control": ["AlwaysAdmit"], "authorization-mode": ["AlwaysAllow"]}
-    server = ApiServer(options=options, store=MemoryStore())
-    server.start()
+def server(server):
     ask(server, "POST", MAPS, b'{"metadata": {"name": "a"}}')
     template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
     spec = {"selector": {"matchLabels": {"a": "b"}}, "template": template}
     ask(server, "POST", DEPLOYMENTS, orjson.dumps({"metadata": {"name": "d"}, "spec": spec}))
-    yield server
-    server.close()
+    return server
 
 
 def ask(server, method, path, body=b"", kind=JSON, accept="", query="fieldManager=m"):

@@ -5,13 +5,11 @@ import threading
 import orjson
 import pytest
 from hyperkube_host.apiserver.rest import subresource
-from hyperkube_host.apiserver.server import ApiServer
 from hyperkube_lib.serving.exchange import HttpRequest
 
 from hyperkube.kinds.resources import DEPLOYMENTS, JOBS, PODS
 from hyperkube.machinery.errors import NotFound
 from hyperkube.machinery.users import LOOPBACK
-from hyperkube.storage.memory import MemoryStore
 
 pytest.importorskip("hyperkube_api.apps", reason="needs the API groups")
 
@@ -19,16 +17,6 @@ APPLY, MERGE = "application/apply-patch+yaml", "application/merge-patch+json"
 STRATEGIC = "application/strategic-merge-patch+json"
 DEPLOYMENT = "/apis/apps/v1/namespaces/default/deployments/d"
 TEMPLATE = {"metadata": {"labels": {"app": "a"}}, "spec": {"containers": [{"name": "c", "image": "i:1"}]}}
-
-
-@pytest.fixture(scope="module")
-def server():
-    server = ApiServer(
-        options={"admission-control": ["AlwaysAdmit"], "authorization-mode": ["AlwaysAllow"]}, store=MemoryStore()
-    )
-    server.start()
-    yield server
-    server.close()
 
 
 def http(server, method, path, body=b"", query="", kind="application/json", accept=""):

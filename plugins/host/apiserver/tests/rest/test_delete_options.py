@@ -3,27 +3,20 @@
 import json
 
 import pytest
-from hyperkube_host.apiserver.server import ApiServer
 from hyperkube_lib.serving.exchange import HttpRequest
 
 from hyperkube.kinds.resources import PODS
 from hyperkube.machinery.users import LOOPBACK
-from hyperkube.storage.memory import MemoryStore
 
 pytest.importorskip("hyperkube_api.policy", reason="needs the API groups")
 
 
 @pytest.fixture(scope="module")
-def server():
-    server = ApiServer(
-        options={"admission-control": ["AlwaysAdmit"], "authorization-mode": ["AlwaysAllow"]}, store=MemoryStore()
-    )
-    server.start()
+def server(server):
     spec = {"containers": [{"name": "c", "image": "i"}]}
     pod = {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "p"}, "spec": spec}
     server.client(LOOPBACK).create(PODS, pod, "default")
-    yield server
-    server.close()
+    return server
 
 
 @pytest.mark.parametrize(

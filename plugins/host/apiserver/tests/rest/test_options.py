@@ -3,25 +3,14 @@
 import orjson
 import pytest
 from hyperkube_host.apiserver.rest.options import manager_errors
-from hyperkube_host.apiserver.server import ApiServer
 from hyperkube_lib.serving.exchange import HttpRequest
 
 from hyperkube.machinery.users import LOOPBACK
-from hyperkube.storage.memory import MemoryStore
 
 pytest.importorskip("hyperkube_api.core", reason="needs the core API group")
 
 BASE = "/api/v1/namespaces/default/configmaps"
 SCHEME = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"
-
-
-@pytest.fixture(scope="module")
-def server():
-    options = {"admission-control": ["AlwaysAdmit"], "authorization-mode": ["AlwaysAllow"]}
-    server = ApiServer(options=options, store=MemoryStore())
-    server.start()
-    yield server
-    server.close()
 
 
 def ask(server, method, path=f"{BASE}/none", body=b"", query=""):

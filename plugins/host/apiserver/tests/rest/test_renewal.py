@@ -4,14 +4,12 @@ import orjson
 import pytest
 from hyperkube_host.apiserver.admission.chain import AdmissionChain
 from hyperkube_host.apiserver.rest import update
-from hyperkube_host.apiserver.server import ApiServer
 from hyperkube_lib.protobuf import Protobuf
 from hyperkube_lib.serving.exchange import HttpRequest
 
 from hyperkube.kinds.resources import LEASES
 from hyperkube.machinery.schema import compile_schema
 from hyperkube.machinery.users import LOOPBACK
-from hyperkube.storage.memory import MemoryStore
 
 pytest.importorskip("hyperkube_api.coordination", reason="needs the group of leases")
 
@@ -29,14 +27,9 @@ LEASE = {
 
 
 @pytest.fixture(scope="module")
-def server():
-    server = ApiServer(
-        options={"admission-control": ["AlwaysAdmit"], "authorization-mode": ["AlwaysAllow"]}, store=MemoryStore()
-    )
-    server.start()
+def server(server):
     assert send(server, "GET", PATH, b"")[0] == 200  # from here on the watch cache has leases
-    yield server
-    server.close()
+    return server
 
 
 @pytest.fixture

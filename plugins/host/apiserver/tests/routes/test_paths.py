@@ -2,12 +2,10 @@
 
 import orjson
 import pytest
-from hyperkube_host.apiserver.server import ApiServer
 from hyperkube_lib.protobuf import open_envelope
 from hyperkube_lib.serving.exchange import HttpRequest
 
 from hyperkube.machinery.users import LOOPBACK
-from hyperkube.storage.memory import MemoryStore
 
 pytest.importorskip("hyperkube_api.apps", reason="needs the API groups")
 
@@ -15,15 +13,6 @@ MUX = ["/", "/apis", "/apis/", "/apis/apps", "/apis/apps/", "/healthz", "/livez/
 WEB_SERVICES = ["/api", "/api/", "/api/v1", "/api/v1/", "/apis/apps/v1", "/version", "/version/", "/openid/v1/jwks"]
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 PLAIN_404 = "404 page not found\n"
-
-
-@pytest.fixture(scope="module")
-def server():
-    options = {"admission-control": ["AlwaysAdmit"], "authorization-mode": ["AlwaysAllow"]}
-    server = ApiServer(options=options, store=MemoryStore())
-    server.start()
-    yield server
-    server.close()
 
 
 def ask(server, path, method="GET", accept="*/*"):

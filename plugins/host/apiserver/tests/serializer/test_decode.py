@@ -3,27 +3,15 @@
 import json
 
 import pytest
-from hyperkube_host.apiserver.server import ApiServer
 from hyperkube_lib.serving.exchange import HttpRequest
 
 from hyperkube.machinery.users import LOOPBACK
-from hyperkube.storage.memory import MemoryStore
 
 pytest.importorskip("hyperkube_api.apiregistration", reason="needs the API groups")
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 EXTENSIONS = "k8s.io/apiextensions-apiserver/pkg/apiserver/apiserver.go:55"
 AGGREGATOR = "k8s.io/kube-aggregator/pkg/apiserver/scheme/scheme.go:28"
-
-
-@pytest.fixture(scope="module")
-def server():
-    server = ApiServer(
-        options={"admission-control": ["AlwaysAdmit"], "authorization-mode": ["AlwaysAllow"]}, store=MemoryStore()
-    )
-    server.start()
-    yield server
-    server.close()
 
 
 @pytest.mark.parametrize(

@@ -3,13 +3,11 @@
 import orjson
 import pytest
 from hyperkube_host.apiserver.serializer import list_pieces
-from hyperkube_host.apiserver.server import ApiServer
 from hyperkube_lib.serving.exchange import HttpRequest
 from hyperkube_lib.watch_cache.packing import Packer
 
 from hyperkube.kinds.resources import CONFIG_MAPS
 from hyperkube.machinery.users import LOOPBACK
-from hyperkube.storage.memory import MemoryStore
 
 pytest.importorskip("hyperkube_api.core", reason="needs the core API group")
 
@@ -18,16 +16,11 @@ COUNT = 4
 
 
 @pytest.fixture(scope="module")
-def server():
-    server = ApiServer(
-        options={"admission-control": ["AlwaysAdmit"], "authorization-mode": ["AlwaysAllow"]}, store=MemoryStore()
-    )
-    server.start()
+def server(server):
     for number in range(COUNT):
         made = {"metadata": {"name": f"c{number}"}, "data": {"text": "a line of a text " * 100}}
         assert asked(server, "POST", orjson.dumps(made))["metadata"]["name"] == f"c{number}"
-    yield server
-    server.close()
+    return server
 
 
 def asked(server, method, body=b""):

@@ -5,14 +5,12 @@ from itertools import count
 import orjson
 import pytest
 from hyperkube_host.apiserver.serializer.known_messages import cut
-from hyperkube_host.apiserver.server import ApiServer
 from hyperkube_lib.protobuf import ENVELOPE_TAIL, MEDIA_TYPE, Protobuf, close_envelope
 from hyperkube_lib.protobuf.wire import delimited
 from hyperkube_lib.serving.exchange import HttpRequest
 
 from hyperkube.machinery.schema import compile_schema
 from hyperkube.machinery.users import LOOPBACK
-from hyperkube.storage.memory import MemoryStore
 from hyperkube.testing.waiting import eventually
 
 pytest.importorskip("hyperkube_api.core", reason="needs the core API group")
@@ -96,14 +94,9 @@ def test_a_body_that_is_none_of_the_kind_is_not_cut(body):
 
 
 @pytest.fixture(scope="module")
-def server():
-    server = ApiServer(
-        options={"admission-control": ["AlwaysAdmit"], "authorization-mode": ["AlwaysAllow"]}, store=MemoryStore()
-    )
-    server.start()
+def server(server):
     eventually(server.ready, why="the first pods would meet informers that are not filled yet")
-    yield server
-    server.close()
+    return server
 
 
 def send(server, method, path, body=b"", accept="application/json"):

@@ -7,14 +7,12 @@ from dataclasses import replace
 import orjson
 import pytest
 from hyperkube_host.apiserver.serializer import list_pieces, list_texts
-from hyperkube_host.apiserver.server import ApiServer
 from hyperkube_lib.serving.exchange import HttpRequest, Response, StreamResponse
 from hyperkube_lib.serving.finite_streams import gathered
 from hyperkube_lib.watch_cache.packing import Packer
 
 from hyperkube.kinds.resources import CONFIG_MAPS
 from hyperkube.machinery.users import LOOPBACK
-from hyperkube.storage.memory import MemoryStore
 
 pytest.importorskip("hyperkube_api.core", reason="needs the core API group")
 
@@ -43,11 +41,7 @@ DEFINITION = {
 
 
 @pytest.fixture(scope="module")
-def server():
-    server = ApiServer(
-        options={"admission-control": ["AlwaysAdmit"], "authorization-mode": ["AlwaysAllow"]}, store=MemoryStore()
-    )
-    server.start()
+def server(server):
     asked(server, "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", DEFINITION)
     while asked(server, "GET", WIDGETS).status == 404:
         threading.Event().wait(0.02)
@@ -56,8 +50,7 @@ def server():
         made = {"metadata": {"name": f"c{number}"}, "data": {"text": "a line of a text " * 100}}
         assert asked(server, "POST", MAPS, made).status == 201
         assert asked(server, "POST", WIDGETS, {**widget, **made}).status == 201
-    yield server
-    server.close()
+    return server
 
 
 @pytest.fixture
