@@ -106,7 +106,7 @@ def test_no_distributions_need_each_other():
 def _named_in_the_bundle(table: Mapping[str, Any]) -> Iterable[tuple[str, Iterable[str]]]:
     yield from (
         (key, table[key])
-        for key in ("order", "enabled", "enabled_by_script", "enabled_with_containers")
+        for key in ("order", "enabled", "enabled_by_script", "enabled_with_containers", "legacy")
         if key in table
     )
     yield "default", [table["default"]] if "default" in table else []

@@ -1,6 +1,6 @@
 import pytest
 from hyperkube_host.apiserver.resources.registry import version_key
-from hyperkube_host.apiserver.resources.runtime_config import selected
+from hyperkube_host.apiserver.resources.runtime_config import may_serve_legacy, selected
 
 from hyperkube.hookspecs.api import ApiGroupVersion, ResourceSpec
 from hyperkube.machinery.errors import UsageError
@@ -41,6 +41,23 @@ def test_what_kubernetes_has_removed_is_asked_for_as_a_whole_or_by_name():
     assert names({"api/legacy": "true", "g/v1beta1": "false"}, *given) == ["v1", "v1beta2"]
     assert names({"g/v1beta1": "true"}, *given) == ["v1", "v1beta1"]
     assert names({"g/v1beta1/things": "true"}, *given) == ["v1", "v1beta1"]
+
+
+@pytest.mark.parametrize(
+    ("config", "may"),
+    [
+        ({}, False),
+        ({"api/all": "true", "api/beta": "true", "api/alpha": "true", "api/ga": "true"}, False),
+        ({"api/legacy": "true"}, True),
+        ({"g/v1beta1": "true"}, True),
+        ({"api/all": "true", "api/g/v1beta1": "true"}, True),
+        ({"g/v1beta1/things": "true"}, True),
+    ],
+    ids=str,
+)
+def test_what_kubernetes_has_removed_may_be_served_where_the_flag_names_more_than_stages(config, may):
+    assert may_serve_legacy(config) is may
+    assert bool(names(config, version("g", "v1beta1", legacy=True))) is may
 
 
 def test_a_version_can_be_switched_off():

@@ -12,7 +12,7 @@ from hyperkube_host.apiserver.openapi import NoDescriptions
 from hyperkube_host.apiserver.promise import Promise
 from hyperkube_host.apiserver.resources.api_groups import load_api
 from hyperkube_host.apiserver.resources.registry import Registry
-from hyperkube_host.apiserver.resources.runtime_config import selected
+from hyperkube_host.apiserver.resources.runtime_config import may_serve_legacy, selected
 from hyperkube_host.apiserver.storage.damaged_objects import DamagedObjects
 from hyperkube_host.apiserver.storage.routed_store import RoutedStore
 from hyperkube_host.apiserver.storage.storage_options import (
@@ -94,7 +94,8 @@ def build_model(foundation: Foundation, stores: Stores, state: CacheState | None
     damaged = DamagedObjects(stores.registry.get, foundation.loopback, foundation.clock)
     caches = _Caches(foundation, HistorySizes(options.storage), stores.registry, damaged)
     cache = caches.make(stores.main, state)
-    api = load_api(foundation.context)
+    legacy = may_serve_legacy(options.features.runtime_config) or bool(options.storage.etcd_servers_overrides)
+    api = load_api(foundation.context, legacy=legacy)
     foundation.hosts.add(api)
     declared = [version for versions in api.hook.api_group_versions() for version in versions]
     overrides = _store_elsewhere(stores, caches, declared) if stores.opened is not None else _Overrides()

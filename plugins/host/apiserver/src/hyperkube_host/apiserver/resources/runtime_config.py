@@ -14,6 +14,7 @@ from typing import Any
 from hyperkube.hookspecs.api import ApiGroupVersion
 from hyperkube.machinery.errors import UsageError
 
+_STAGES = frozenset({"api/all", "api/alpha", "api/beta", "api/ga"})
 _TRUE, _FALSE = frozenset({"", "true", "1", "t"}), frozenset({"false", "0", "f"})
 
 
@@ -28,6 +29,11 @@ def _flag(key: str, value: Any) -> bool:
     if text in _FALSE:
         return False
     raise UsageError(f"runtime-config {key}={value!r} must be true or false")
+
+
+def may_serve_legacy(settings: Mapping[str, Any]) -> bool:
+    """Tell whether versions that Kubernetes has removed may be among what is served: more than stages is named."""
+    return not settings.keys() <= _STAGES
 
 
 def selected(declared: Iterable[ApiGroupVersion], settings: Mapping[str, Any]) -> list[ApiGroupVersion]:
