@@ -8,7 +8,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
-from hyperkube_api.meta.specs import Version, fields
+from hyperkube_api.meta.specs import OnFirstUse, Version, fields
 
 from hyperkube.hookspecs.api import ResourceSpec
 from hyperkube.machinery.schema import resolve
@@ -109,6 +109,42 @@ def test_each_row_has_a_cell_for_each_column(specs):
         empty, _ = compile_schema(spec.schema).decode({"metadata": {"name": "x"}})
         wanted = len(spec.columns) + (spec.resource.resource in AGED)
         assert len(spec.cells(empty, datetime.now(UTC))) == wanted, spec.resource
+
+
+def test_each_function_that_is_named_can_be_found(specs):
+    found = [
+        value
+        for spec in specs.values()
+        for part in (spec, *spec.subresources)
+        for value in (getattr(part, name) for name in type(part).__slots__)
+        if isinstance(value, OnFirstUse)
+    ]
+
+    assert found
+    assert all(callable(value.function()) for value in found)
+
+
+def test_a_function_is_imported_with_its_first_call(monkeypatch):
+    imported = []
+    monkeypatch.setattr("hyperkube_api.meta.specs.import_module", lambda name: imported.append(name) or json)
+    loads = OnFirstUse("json:loads")
+
+    assert imported == []
+    assert [loads("[1]"), loads("2")] == [[1], 2]
+    assert imported == ["json"]
+
+
+def test_declaring_resources_imports_no_table():
+    pytest.importorskip("hyperkube_api.core", reason="declares all groups, which are not installed here")
+    code = (
+        "from importlib.metadata import entry_points; import sys\n"
+        "from hyperkube.plugin import PluginContext\n"
+        "plugins = [entry.load()(PluginContext(name='x')) for entry in entry_points(group='hyperkube.api')]\n"
+        "[list(plugin.api_group_versions()) for plugin in plugins if hasattr(plugin, 'api_group_versions')]\n"
+        "print([name for name in sys.modules if name.endswith('.table')])"
+    )
+
+    assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True).stdout == b"[]\n"
 
 
 def test_declaring_resources_imports_no_schema():

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from hyperkube_api.apiextensions.strategy import CustomResourceDefinitionStrategy
-from hyperkube_api.apiextensions.table import custom_resource_definition_cells
 from hyperkube_api.meta.columns import NAME, column
-from hyperkube_api.meta.specs import Version
+from hyperkube_api.meta.specs import OnFirstUse, Version
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.api import ApiGroupVersion, ObjectRules, ResourceSpec
@@ -31,7 +30,7 @@ def _v1() -> tuple[ResourceSpec, ...]:
             storage_kind=GroupVersionKind("apiextensions.k8s.io", "v1beta1", "CustomResourceDefinition"),
             strategy=CustomResourceDefinitionStrategy(),
             columns=(NAME, column("Created At", type="date")),
-            cells=custom_resource_definition_cells,
+            cells=OnFirstUse("hyperkube_api.apiextensions.table:custom_resource_definition_cells"),
             subresources=(V1.status("CustomResourceDefinition"),),
         ),
     )

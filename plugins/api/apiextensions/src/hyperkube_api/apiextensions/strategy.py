@@ -8,13 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from hyperkube_api.apiextensions.defaults import default_definition
-from hyperkube_api.apiextensions.validation import (
-    unknown_formats,
-    validate_definition,
-    validate_definition_status,
-    validate_definition_update,
-)
 from hyperkube_api.meta.strategies import StatusStrategy
 
 from hyperkube.hookspecs.api import Call
@@ -36,6 +29,8 @@ class CustomResourceDefinitionStrategy(StatusStrategy):
 
     def default(self, obj: Object) -> None:
         """Fill in names and conversion."""
+        from hyperkube_api.apiextensions.defaults import default_definition
+
         default_definition(obj)
 
     def validate_object_name(self, obj: Object, name: str, *, prefix: bool) -> list[str]:
@@ -47,18 +42,26 @@ class CustomResourceDefinitionStrategy(StatusStrategy):
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
         """Check names, versions and schemas."""
+        from hyperkube_api.apiextensions.validation import validate_definition
+
         return validate_definition(obj)
 
     def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check as on creation, and that what names objects stayed."""
+        from hyperkube_api.apiextensions.validation import validate_definition_update
+
         return validate_definition_update(obj, old)
 
     def validate_status_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check the names that are accepted."""
+        from hyperkube_api.apiextensions.validation import validate_definition_status
+
         return validate_definition_status(obj)
 
     def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
         """Name the formats that are not checked, those that were there before apart."""
+        from hyperkube_api.apiextensions.validation import unknown_formats
+
         if call.subresource:
             return []
         before = set(unknown_formats(old)) if old is not None else set()

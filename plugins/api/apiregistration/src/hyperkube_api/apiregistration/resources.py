@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from hyperkube_api.apiregistration.strategy import APIServiceStrategy
-from hyperkube_api.apiregistration.table import api_service_cells
 from hyperkube_api.meta.columns import AGE, NAME, column
-from hyperkube_api.meta.specs import Version
+from hyperkube_api.meta.specs import OnFirstUse, Version
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.api import ApiGroupVersion, ResourceSpec
@@ -32,7 +31,7 @@ def _v1() -> tuple[ResourceSpec, ...]:
                 column("Available", description="Whether this service is available."),
                 AGE,
             ),
-            cells=api_service_cells,
+            cells=OnFirstUse("hyperkube_api.apiregistration.table:api_service_cells"),
             subresources=(V1.status("APIService"),),
         ),
     )

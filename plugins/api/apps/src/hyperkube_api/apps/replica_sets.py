@@ -12,7 +12,6 @@ from hyperkube_api.apps.versions import V1
 from hyperkube_api.apps.workloads import WorkloadStrategy, check_selector, check_template
 from hyperkube_api.core.pod_specs.defaults import default_template
 from hyperkube_api.core.scale import scale
-from hyperkube_api.core.workloads import validate_replica_counts
 from hyperkube_api.meta import cells
 from hyperkube_api.meta.columns import AGE, NAME, column
 from hyperkube_api.meta.defaults import set_defaults
@@ -49,6 +48,8 @@ def validate_replica_set_update(obj: Object, old: Object) -> list[FieldError]:
 
 def validate_replica_set_status(obj: Object) -> list[FieldError]:
     """Check the counts of a replica set."""
+    from hyperkube_api.core.workloads import validate_replica_counts
+
     return validate_replica_counts(_STATUS, obj.get("status") or {})
 
 

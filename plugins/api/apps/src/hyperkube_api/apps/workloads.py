@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from hyperkube_api.core.pod_specs.warnings import template_warnings
 from hyperkube_api.core.pod_specs.warnings.names import workload_name_warnings
-from hyperkube_api.core.workloads import validate_running_template
 from hyperkube_api.meta.go_shape import go_shape
 from hyperkube_api.meta.strategies import StatusStrategy, changed_generation
 from hyperkube_api.meta.validation import label_selector, percent_of
@@ -44,6 +43,8 @@ def check_selector(
 
 def check_template(spec: Object, selector: Selector | None) -> list[FieldError]:
     """Check the template of a workload, unless the selector cannot be read."""
+    from hyperkube_api.core.workloads import validate_running_template
+
     if selector is None:
         return []
     return validate_running_template(_SPEC.child("template"), spec.get("template") or {}, selector)

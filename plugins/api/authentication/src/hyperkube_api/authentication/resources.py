@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from hyperkube_api.authentication.reviews import review_self, review_token
-from hyperkube_api.meta.specs import CREATE_ONLY, Version
+from hyperkube_api.meta.specs import CREATE_ONLY, OnFirstUse, Version
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.api import ApiGroupVersion, ResourceSpec
@@ -21,14 +20,14 @@ def _v1() -> tuple[ResourceSpec, ...]:
             "SelfSubjectReview",
             namespaced=False,
             verbs=CREATE_ONLY,
-            create=review_self,
+            create=OnFirstUse("hyperkube_api.authentication.reviews:review_self"),
         ),
         V1.resource(
             "tokenreviews",
             "TokenReview",
             namespaced=False,
             verbs=CREATE_ONLY,
-            create=review_token,
+            create=OnFirstUse("hyperkube_api.authentication.reviews:review_token"),
         ),
     )
 

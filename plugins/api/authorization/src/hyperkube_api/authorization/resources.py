@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from hyperkube_api.authorization.reviews import review_access, review_local_access, review_own_access, review_own_rules
-from hyperkube_api.meta.specs import CREATE_ONLY, Version
+from hyperkube_api.meta.specs import CREATE_ONLY, OnFirstUse, Version
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.api import ApiGroupVersion, ResourceSpec
@@ -20,28 +19,28 @@ def _v1() -> tuple[ResourceSpec, ...]:
             "localsubjectaccessreviews",
             "LocalSubjectAccessReview",
             verbs=CREATE_ONLY,
-            create=review_local_access,
+            create=OnFirstUse("hyperkube_api.authorization.reviews:review_local_access"),
         ),
         V1.resource(
             "selfsubjectaccessreviews",
             "SelfSubjectAccessReview",
             namespaced=False,
             verbs=CREATE_ONLY,
-            create=review_own_access,
+            create=OnFirstUse("hyperkube_api.authorization.reviews:review_own_access"),
         ),
         V1.resource(
             "selfsubjectrulesreviews",
             "SelfSubjectRulesReview",
             namespaced=False,
             verbs=CREATE_ONLY,
-            create=review_own_rules,
+            create=OnFirstUse("hyperkube_api.authorization.reviews:review_own_rules"),
         ),
         V1.resource(
             "subjectaccessreviews",
             "SubjectAccessReview",
             namespaced=False,
             verbs=CREATE_ONLY,
-            create=review_access,
+            create=OnFirstUse("hyperkube_api.authorization.reviews:review_access"),
         ),
     )
 

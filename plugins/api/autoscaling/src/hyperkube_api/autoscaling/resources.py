@@ -6,9 +6,8 @@ from collections.abc import Iterable
 
 from hyperkube_api.autoscaling.conversion import ANNOTATIONS, v1_to_v2, v2_to_v1
 from hyperkube_api.autoscaling.strategy import HorizontalPodAutoscalerStrategy
-from hyperkube_api.autoscaling.table import horizontal_pod_autoscaler_cells
 from hyperkube_api.meta.columns import AGE, NAME, column
-from hyperkube_api.meta.specs import Version
+from hyperkube_api.meta.specs import OnFirstUse, Version
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.api import ApiGroupVersion, ResourceSpec
@@ -38,7 +37,7 @@ def _v2() -> tuple[ResourceSpec, ...]:
                 column("Replicas", field="status.currentReplicas"),
                 AGE,
             ),
-            cells=horizontal_pod_autoscaler_cells,
+            cells=OnFirstUse("hyperkube_api.autoscaling.table:horizontal_pod_autoscaler_cells"),
             subresources=(V2.status("HorizontalPodAutoscaler"),),
         ),
     )
@@ -64,7 +63,7 @@ def _v1() -> tuple[ResourceSpec, ...]:
                 column("Replicas", field="hyperkube_api.autoscaling.v2:HorizontalPodAutoscaler/status.currentReplicas"),
                 AGE,
             ),
-            cells=horizontal_pod_autoscaler_cells,
+            cells=OnFirstUse("hyperkube_api.autoscaling.table:horizontal_pod_autoscaler_cells"),
             own_annotations=ANNOTATIONS,
             to_storage=v1_to_v2,
             from_storage=v2_to_v1,

@@ -6,7 +6,6 @@ Source: kubernetes pkg/registry/autoscaling/horizontalpodautoscaler.
 from __future__ import annotations
 
 from hyperkube_api.autoscaling.conversion import v1_to_v2
-from hyperkube_api.autoscaling.defaults import default_autoscaler
 from hyperkube_api.meta.strategies import StatusStrategy
 
 from hyperkube.hookspecs.api import Call
@@ -21,6 +20,8 @@ class HorizontalPodAutoscalerStrategy(StatusStrategy):
 
     def default(self, obj: Object) -> None:
         """Fill in bounds, metrics and behaviour."""
+        from hyperkube_api.autoscaling.defaults import default_autoscaler
+
         default_autoscaler(obj)
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from hyperkube_api.certificates.strategy import CertificateApprovalStrategy, CertificateSigningRequestStrategy
-from hyperkube_api.certificates.table import certificate_signing_request_cells
 from hyperkube_api.meta.columns import AGE, NAME, column
-from hyperkube_api.meta.specs import Version, fields
+from hyperkube_api.meta.specs import OnFirstUse, Version, fields
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.api import ApiGroupVersion, ResourceSpec
@@ -37,7 +36,7 @@ def _v1() -> tuple[ResourceSpec, ...]:
                 column("RequestedDuration", field="spec.expirationSeconds"),
                 column("Condition", description="Conditions applied to the request, such as approval or denial."),
             ),
-            cells=certificate_signing_request_cells,
+            cells=OnFirstUse("hyperkube_api.certificates.table:certificate_signing_request_cells"),
             fields=fields("spec.signerName"),
             subresources=(
                 V1.part("approval", "CertificateSigningRequest", CertificateApprovalStrategy()),

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from hyperkube_api.coordination.strategy import LeaseStrategy
-from hyperkube_api.coordination.table import lease_cells
 from hyperkube_api.meta.columns import AGE, NAME, column
-from hyperkube_api.meta.specs import Version
+from hyperkube_api.meta.specs import OnFirstUse, Version
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.api import ApiGroupVersion, ResourceSpec
@@ -25,7 +24,7 @@ def _v1() -> tuple[ResourceSpec, ...]:
             storage_version_hash="gqkMMb/YqFM=",
             strategy=LeaseStrategy(),
             columns=(NAME, column("Holder", field="spec.holderIdentity"), AGE),
-            cells=lease_cells,
+            cells=OnFirstUse("hyperkube_api.coordination.table:lease_cells"),
         ),
     )
 

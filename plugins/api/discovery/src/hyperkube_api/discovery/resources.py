@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from hyperkube_api.discovery.strategy import EndpointSliceStrategy
-from hyperkube_api.discovery.table import endpoint_slice_cells
 from hyperkube_api.meta.columns import AGE, NAME, column
-from hyperkube_api.meta.specs import Version
+from hyperkube_api.meta.specs import OnFirstUse, Version
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.api import ApiGroupVersion, ResourceSpec
@@ -31,7 +30,7 @@ def _v1() -> tuple[ResourceSpec, ...]:
                 column("Endpoints", field="endpoints"),
                 AGE,
             ),
-            cells=endpoint_slice_cells,
+            cells=OnFirstUse("hyperkube_api.discovery.table:endpoint_slice_cells"),
         ),
     )
 

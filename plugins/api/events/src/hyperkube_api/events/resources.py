@@ -6,10 +6,9 @@ from collections.abc import Iterable
 
 from hyperkube_api.core.events.fields import event_fields, event_ttl
 from hyperkube_api.core.events.strategy import NewEventStrategy
-from hyperkube_api.core.events.table import event_cells
 from hyperkube_api.events.conversion import from_core_event, to_core_event
 from hyperkube_api.meta.columns import column
-from hyperkube_api.meta.specs import Version
+from hyperkube_api.meta.specs import OnFirstUse, Version
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.api import ApiGroupVersion, ResourceSpec
@@ -43,7 +42,7 @@ def _v1() -> tuple[ResourceSpec, ...]:
                 column("Count", priority=1, field=f"{_CORE_EVENT}count"),
                 column("Name", format="name", priority=1),
             ),
-            cells=event_cells,
+            cells=OnFirstUse("hyperkube_api.core.events.table:event_cells"),
             fields=event_fields(),
             ttl_seconds=event_ttl,
             to_storage=to_core_event,

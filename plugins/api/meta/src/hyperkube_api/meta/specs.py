@@ -7,6 +7,7 @@ have in common (verbs, where the schema is, where they are stored) is filled in 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import Any, TypedDict, Unpack
 
 from hyperkube.hookspecs.api import (
@@ -117,6 +118,36 @@ class Version:
 
 def _labelled(kind: GroupVersionKind) -> Callable[[Object], Object]:
     return lambda obj: {**obj, "apiVersion": kind.api_version}
+
+
+class OnFirstUse:
+    """A function that is imported with its first call: a table, a handler, which few resources are asked for.
+
+    Attributes:
+        path: ``package.module:function``.
+    """
+
+    __slots__ = ("_function", "path")
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._function: Callable[..., Any] | None = None
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call the function."""
+        return (self._function or self.function())(*arguments)
+
+    def function(self) -> Callable[..., Any]:
+        """Import and return the function.
+
+        Raises:
+            ImportError: there is no such module.
+            AttributeError: it has no such function.
+        """
+        module, _, name = self.path.partition(":")
+        function: Callable[..., Any] = getattr(import_module(module), name)
+        self._function = function
+        return function
 
 
 def connect(name: str, kind: GroupVersionKind, verbs: tuple[str, ...]) -> Subresource:

@@ -11,7 +11,6 @@ from typing import Any
 from hyperkube_api.meta import cells
 from hyperkube_api.meta.columns import AGE, NAME, column
 from hyperkube_api.meta.validation import by_rule, unchanged
-from hyperkube_api.networking.ingresses.validation import check_resource_reference
 from hyperkube_api.networking.versions import V1
 
 from hyperkube.hookspecs.api import Call, ResourceSpec, Strategy
@@ -42,6 +41,8 @@ def validate_ingress_class(obj: Object) -> list[FieldError]:
 
 
 def _parameters(path: Path, parameters: Object) -> list[FieldError]:
+    from hyperkube_api.networking.ingresses.validation import check_resource_reference
+
     errors = check_resource_reference(path, parameters, terse=True)
     scope, namespace = parameters.get("scope"), parameters.get("namespace")
     if scope is None:

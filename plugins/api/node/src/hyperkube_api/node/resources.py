@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from hyperkube_api.meta.columns import AGE, NAME, column
-from hyperkube_api.meta.specs import Version
+from hyperkube_api.meta.specs import OnFirstUse, Version
 from hyperkube_api.node.strategy import RuntimeClassStrategy
-from hyperkube_api.node.table import runtime_class_cells
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.api import ApiGroupVersion, ResourceSpec
@@ -26,7 +25,7 @@ def _v1() -> tuple[ResourceSpec, ...]:
             storage_version_hash="WQTu1GL3T2Q=",
             strategy=RuntimeClassStrategy(),
             columns=(NAME, column("Handler"), AGE),
-            cells=runtime_class_cells,
+            cells=OnFirstUse("hyperkube_api.node.table:runtime_class_cells"),
         ),
     )
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from hyperkube_api.core.amounts import overhead
 from hyperkube_api.core.nodes.deprecated_labels import DEPRECATED_LABELS
-from hyperkube_api.core.pod_specs.validation.scheduling import validate_tolerations
 from hyperkube_api.meta.go_shape import go_shape
 from hyperkube_api.meta.validation import labels, named, unchanged
 
@@ -44,6 +43,8 @@ class RuntimeClassStrategy(Strategy):
 
 def _tolerations(path: Path, tolerations: list[Object]) -> list[FieldError]:
     """Check tolerations, and that no two are equal."""
+    from hyperkube_api.core.pod_specs.validation.scheduling import validate_tolerations
+
     errors = validate_tolerations(path, tolerations)
     seen: set[tuple[str, ...]] = set()
     for index, toleration in enumerate(tolerations):

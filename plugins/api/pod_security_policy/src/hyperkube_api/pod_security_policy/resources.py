@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from hyperkube_api.meta.columns import NAME, column
-from hyperkube_api.meta.specs import Version
+from hyperkube_api.meta.specs import OnFirstUse, Version
 from hyperkube_api.pod_security_policy.strategy import PodSecurityPolicyStrategy
-from hyperkube_api.pod_security_policy.table import pod_security_policy_cells
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.api import ApiGroupVersion
@@ -44,7 +43,7 @@ class PodSecurityPolicyApi(Plugin):
                 column("ReadOnlyRootFs"),
                 column("Volumes"),
             ),
-            cells=pod_security_policy_cells,
+            cells=OnFirstUse("hyperkube_api.pod_security_policy.table:pod_security_policy_cells"),
         )
         return [
             ApiGroupVersion(

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from hyperkube_api.meta.columns import AGE, NAME, column
-from hyperkube_api.meta.specs import Version
+from hyperkube_api.meta.specs import OnFirstUse, Version
 from hyperkube_api.policy.strategy import PodDisruptionBudgetStrategy
-from hyperkube_api.policy.table import pod_disruption_budget_cells
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.api import ApiGroupVersion, ResourceSpec
@@ -36,7 +35,7 @@ def _v1() -> tuple[ResourceSpec, ...]:
                 ),
                 AGE,
             ),
-            cells=pod_disruption_budget_cells,
+            cells=OnFirstUse("hyperkube_api.policy.table:pod_disruption_budget_cells"),
             subresources=(V1.status("PodDisruptionBudget"),),
         ),
     )

@@ -6,7 +6,6 @@ Source: kubernetes pkg/registry/policy/poddisruptionbudget.
 from __future__ import annotations
 
 from hyperkube_api.meta.strategies import StatusStrategy
-from hyperkube_api.policy.validation import validate_budget, validate_budget_status
 
 from hyperkube.hookspecs.api import Call
 from hyperkube.machinery.field import FieldError
@@ -28,8 +27,12 @@ class PodDisruptionBudgetStrategy(StatusStrategy):
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
         """Check the numbers and the selector."""
+        from hyperkube_api.policy.validation import validate_budget
+
         return validate_budget(obj)
 
     def validate_status_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check the counts."""
+        from hyperkube_api.policy.validation import validate_budget_status
+
         return validate_budget_status(obj)

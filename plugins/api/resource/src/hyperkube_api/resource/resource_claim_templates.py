@@ -11,7 +11,6 @@ from hyperkube_api.meta.columns import AGE, NAME
 from hyperkube_api.meta.go_shape import go_shape
 from hyperkube_api.meta.validation import IMMUTABLE
 from hyperkube_api.resource.device_classes import device_class_cells
-from hyperkube_api.resource.resource_claims.defaults import default_claim_spec
 from hyperkube_api.resource.versions import V1
 
 from hyperkube.hookspecs.api import Call, ResourceSpec, Strategy
@@ -47,6 +46,8 @@ class ResourceClaimTemplateStrategy(Strategy):
 
     def default(self, obj: Object) -> None:
         """Fill in how many devices."""
+        from hyperkube_api.resource.resource_claims.defaults import default_claim_spec
+
         default_claim_spec((obj.get("spec") or {}).get("spec") or {})
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:

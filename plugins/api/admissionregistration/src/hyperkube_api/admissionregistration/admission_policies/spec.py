@@ -6,12 +6,9 @@ from hyperkube_api.admissionregistration.admission_policies.strategy import (
     MutatingAdmissionPolicyStrategy,
     ValidatingAdmissionPolicyStrategy,
 )
-from hyperkube_api.admissionregistration.admission_policies.table import (
-    mutating_admission_policy_cells,
-    validating_admission_policy_cells,
-)
 from hyperkube_api.admissionregistration.versions import V1
 from hyperkube_api.meta.columns import AGE, NAME, column
+from hyperkube_api.meta.specs import OnFirstUse
 
 from hyperkube.hookspecs.api import ResourceSpec
 from hyperkube.machinery.groups import GroupVersionKind
@@ -40,7 +37,9 @@ def mutating_admission_policies() -> ResourceSpec:
             ),
             AGE,
         ),
-        cells=mutating_admission_policy_cells,
+        cells=OnFirstUse(
+            "hyperkube_api.admissionregistration.admission_policies.table:mutating_admission_policy_cells"
+        ),
     )
 
 
@@ -66,6 +65,8 @@ def validating_admission_policies() -> ResourceSpec:
             ),
             AGE,
         ),
-        cells=validating_admission_policy_cells,
+        cells=OnFirstUse(
+            "hyperkube_api.admissionregistration.admission_policies.table:validating_admission_policy_cells"
+        ),
         subresources=(V1.status("ValidatingAdmissionPolicy"),),
     )

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from hyperkube_api.admissionregistration.admission_policies.defaults import default_policy
 from hyperkube_api.meta.strategies import StatusStrategy
 
 from hyperkube.hookspecs.api import Call, Strategy
@@ -28,6 +27,8 @@ class MutatingAdmissionPolicyStrategy(Strategy):
 
     def default(self, obj: Object) -> None:
         """Fill in policies and selectors."""
+        from hyperkube_api.admissionregistration.admission_policies.defaults import default_policy
+
         default_policy(obj)
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
@@ -48,6 +49,8 @@ class ValidatingAdmissionPolicyStrategy(StatusStrategy):
 
     def default(self, obj: Object) -> None:
         """Fill in policies and selectors."""
+        from hyperkube_api.admissionregistration.admission_policies.defaults import default_policy
+
         default_policy(obj)
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:

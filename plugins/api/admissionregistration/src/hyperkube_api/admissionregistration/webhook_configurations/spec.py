@@ -7,11 +7,8 @@ from hyperkube_api.admissionregistration.webhook_configurations.strategy import 
     MutatingWebhookConfigurationStrategy,
     ValidatingWebhookConfigurationStrategy,
 )
-from hyperkube_api.admissionregistration.webhook_configurations.table import (
-    mutating_webhook_configuration_cells,
-    validating_webhook_configuration_cells,
-)
 from hyperkube_api.meta.columns import AGE, NAME, column
+from hyperkube_api.meta.specs import OnFirstUse
 
 from hyperkube.hookspecs.api import ResourceSpec
 
@@ -35,7 +32,9 @@ def mutating_webhook_configurations() -> ResourceSpec:
             ),
             AGE,
         ),
-        cells=mutating_webhook_configuration_cells,
+        cells=OnFirstUse(
+            "hyperkube_api.admissionregistration.webhook_configurations.table:mutating_webhook_configuration_cells"
+        ),
     )
 
 
@@ -58,5 +57,7 @@ def validating_webhook_configurations() -> ResourceSpec:
             ),
             AGE,
         ),
-        cells=validating_webhook_configuration_cells,
+        cells=OnFirstUse(
+            "hyperkube_api.admissionregistration.webhook_configurations.table:validating_webhook_configuration_cells"
+        ),
     )

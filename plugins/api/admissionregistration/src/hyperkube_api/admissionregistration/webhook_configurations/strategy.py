@@ -5,8 +5,6 @@ Source: kubernetes pkg/registry/admissionregistration.
 
 from __future__ import annotations
 
-from hyperkube_api.admissionregistration.webhook_configurations.defaults import default_webhooks
-
 from hyperkube.hookspecs.api import Call, Strategy
 from hyperkube.machinery.field import FieldError
 from hyperkube.machinery.objects import Object
@@ -22,6 +20,8 @@ class _WebhooksStrategy(Strategy):
 
     def default(self, obj: Object) -> None:
         """Fill in policies, selectors and timeouts."""
+        from hyperkube_api.admissionregistration.webhook_configurations.defaults import default_webhooks
+
         default_webhooks(obj)
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:

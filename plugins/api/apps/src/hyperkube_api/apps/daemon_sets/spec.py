@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from hyperkube_api.apps.daemon_sets.strategy import TEMPLATE_GENERATION, DaemonSetStrategy
-from hyperkube_api.apps.daemon_sets.table import daemon_set_cells
 from hyperkube_api.apps.versions import V1
 from hyperkube_api.meta.columns import AGE, NAME, column
+from hyperkube_api.meta.specs import OnFirstUse
 
 from hyperkube.hookspecs.api import ResourceSpec
 
@@ -33,7 +33,7 @@ def daemon_sets() -> ResourceSpec:
             column("Images", priority=1, description="Images referenced by each container in the template."),
             column("Selector", priority=1, field="spec.selector"),
         ),
-        cells=daemon_set_cells,
+        cells=OnFirstUse("hyperkube_api.apps.daemon_sets.table:daemon_set_cells"),
         own_annotations=frozenset({TEMPLATE_GENERATION}),
         subresources=(V1.status("DaemonSet"),),
     )

@@ -5,12 +5,6 @@ Source: kubernetes pkg/registry/apps/daemonset.
 
 from __future__ import annotations
 
-from hyperkube_api.apps.daemon_sets.defaults import default_daemon_set
-from hyperkube_api.apps.daemon_sets.validation import (
-    validate_daemon_set,
-    validate_daemon_set_status,
-    validate_daemon_set_update,
-)
 from hyperkube_api.apps.workloads import WorkloadStrategy
 
 from hyperkube.hookspecs.api import Call
@@ -29,6 +23,8 @@ class DaemonSetStrategy(WorkloadStrategy):
 
     def default(self, obj: Object) -> None:
         """Fill in the update strategy and the template, and the generation that every daemon set shows."""
+        from hyperkube_api.apps.daemon_sets.defaults import default_daemon_set
+
         default_daemon_set(obj)
         if TEMPLATE_GENERATION not in (obj["metadata"].get("annotations") or {}):
             _set_template_generation(obj, 0)
@@ -46,14 +42,20 @@ class DaemonSetStrategy(WorkloadStrategy):
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
         """Check selector, template and update strategy."""
+        from hyperkube_api.apps.daemon_sets.validation import validate_daemon_set
+
         return validate_daemon_set(obj)
 
     def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check as on creation, and that the selector stayed."""
+        from hyperkube_api.apps.daemon_sets.validation import validate_daemon_set_update
+
         return validate_daemon_set_update(obj, old)
 
     def validate_status_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check the counts."""
+        from hyperkube_api.apps.daemon_sets.validation import validate_daemon_set_status
+
         return validate_daemon_set_status(obj, old)
 
 

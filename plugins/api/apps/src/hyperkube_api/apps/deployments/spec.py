@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from hyperkube_api.apps.deployments.strategy import DeploymentStrategy
-from hyperkube_api.apps.deployments.table import deployment_cells
 from hyperkube_api.apps.versions import V1
 from hyperkube_api.core.scale import scale
 from hyperkube_api.meta.columns import AGE, NAME, column
+from hyperkube_api.meta.specs import OnFirstUse
 
 from hyperkube.hookspecs.api import ResourceSpec
 
@@ -31,7 +31,7 @@ def deployments() -> ResourceSpec:
             column("Images", priority=1, description="Images referenced by each container in the template."),
             column("Selector", priority=1, field="spec.selector"),
         ),
-        cells=deployment_cells,
+        cells=OnFirstUse("hyperkube_api.apps.deployments.table:deployment_cells"),
         subresources=(
             scale(V1, "deployments"),
             V1.status("Deployment"),

@@ -8,12 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from hyperkube_api.apps.deployments.defaults import default_deployment
-from hyperkube_api.apps.deployments.validation import (
-    validate_deployment,
-    validate_deployment_status,
-    validate_deployment_update,
-)
 from hyperkube_api.apps.workloads import WorkloadStrategy
 
 from hyperkube.hookspecs.api import Call
@@ -29,6 +23,8 @@ class DeploymentStrategy(WorkloadStrategy):
 
     def default(self, obj: Object) -> None:
         """Fill in replicas, strategy and template."""
+        from hyperkube_api.apps.deployments.defaults import default_deployment
+
         default_deployment(obj)
 
     def prepare_update(self, call: Call, obj: Object, old: Object) -> None:
@@ -47,12 +43,18 @@ class DeploymentStrategy(WorkloadStrategy):
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
         """Check replicas, selector, template and strategy."""
+        from hyperkube_api.apps.deployments.validation import validate_deployment
+
         return validate_deployment(obj)
 
     def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check as on creation, and that the selector stayed."""
+        from hyperkube_api.apps.deployments.validation import validate_deployment_update
+
         return validate_deployment_update(obj, old)
 
     def validate_status_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check the counts."""
+        from hyperkube_api.apps.deployments.validation import validate_deployment_status
+
         return validate_deployment_status(obj, old)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from hyperkube_api.apps.stateful_sets.strategy import StatefulSetStrategy
-from hyperkube_api.apps.stateful_sets.table import stateful_set_cells
 from hyperkube_api.apps.versions import V1
 from hyperkube_api.core.scale import scale
 from hyperkube_api.meta.columns import AGE, NAME, column
+from hyperkube_api.meta.specs import OnFirstUse
 
 from hyperkube.hookspecs.api import ResourceSpec
 
@@ -28,7 +28,7 @@ def stateful_sets() -> ResourceSpec:
             column("Containers", priority=1, description="Names of each container in the template."),
             column("Images", priority=1, description="Images referenced by each container in the template."),
         ),
-        cells=stateful_set_cells,
+        cells=OnFirstUse("hyperkube_api.apps.stateful_sets.table:stateful_set_cells"),
         subresources=(
             scale(V1, "statefulsets"),
             V1.status("StatefulSet"),

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hyperkube_api.apps.stateful_sets.defaults import default_stateful_set
 from hyperkube_api.apps.workloads import WorkloadStrategy
-from hyperkube_api.core.persistent_volume_claims.warnings import claim_template_warnings
 from hyperkube_api.core.pod_specs.warnings import template_warnings
 from hyperkube_api.meta.strategies import changed_generation
 
@@ -28,6 +26,8 @@ class StatefulSetStrategy(WorkloadStrategy):
 
     def default(self, obj: Object) -> None:
         """Fill in policies, template and claims."""
+        from hyperkube_api.apps.stateful_sets.defaults import default_stateful_set
+
         default_stateful_set(obj)
 
     def prepare_create(self, call: Call, obj: Object) -> None:
@@ -47,6 +47,8 @@ class StatefulSetStrategy(WorkloadStrategy):
 
     def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
         """Warn of what is unwise in the template, the claims and the number of revisions to keep."""
+        from hyperkube_api.core.persistent_volume_claims.warnings import claim_template_warnings
+
         spec = obj["spec"]
         found = template_warnings(spec.get("template"), "spec.template", None) if changed_generation(obj, old) else []
         found += claim_template_warnings(spec.get("volumeClaimTemplates") or [], is_new=old is None)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from hyperkube_api.batch.cron_jobs.strategy import CronJobStrategy
-from hyperkube_api.batch.cron_jobs.table import cron_job_cells
 from hyperkube_api.batch.versions import V1
 from hyperkube_api.meta.columns import AGE, NAME, column
+from hyperkube_api.meta.specs import OnFirstUse
 
 from hyperkube.hookspecs.api import ResourceSpec
 
@@ -32,6 +32,6 @@ def cron_jobs() -> ResourceSpec:
             column("Images", priority=1, description="Images referenced by each container in the template."),
             column("Selector", priority=1, field="spec.jobTemplate.spec.selector"),
         ),
-        cells=cron_job_cells,
+        cells=OnFirstUse("hyperkube_api.batch.cron_jobs.table:cron_job_cells"),
         subresources=(V1.status("CronJob"),),
     )

@@ -5,8 +5,6 @@ Source: kubernetes pkg/registry/batch/cronjob.
 
 from __future__ import annotations
 
-from hyperkube_api.batch.cron_jobs.defaults import default_cron_job
-from hyperkube_api.batch.jobs.warnings import job_warnings
 from hyperkube_api.core.pod_specs.warnings.names import workload_name_warnings
 from hyperkube_api.meta.strategies import StatusStrategy, changed_generation
 
@@ -28,6 +26,8 @@ class CronJobStrategy(StatusStrategy):
 
     def default(self, obj: Object) -> None:
         """Fill in the policies and the pod template."""
+        from hyperkube_api.batch.cron_jobs.defaults import default_cron_job
+
         default_cron_job(obj)
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
@@ -44,6 +44,8 @@ class CronJobStrategy(StatusStrategy):
 
     def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
         """Warn of what is allowed but unwise in the name, the schedule and the template."""
+        from hyperkube_api.batch.jobs.warnings import job_warnings
+
         found = workload_name_warnings(obj) if old is None else []
         if changed_generation(obj, old):
             job = (obj["spec"].get("jobTemplate") or {}).get("spec") or {}

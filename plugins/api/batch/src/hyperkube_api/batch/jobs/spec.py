@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from hyperkube_api.batch.jobs.strategy import JobStrategy
-from hyperkube_api.batch.jobs.table import job_cells
 from hyperkube_api.batch.versions import V1
 from hyperkube_api.meta.columns import AGE, NAME, column
-from hyperkube_api.meta.specs import fields
+from hyperkube_api.meta.specs import OnFirstUse, fields
 
 from hyperkube.hookspecs.api import ResourceSpec
 
@@ -30,7 +29,7 @@ def jobs() -> ResourceSpec:
             column("Images", priority=1, description="Images referenced by each container in the template."),
             column("Selector", priority=1, field="spec.selector"),
         ),
-        cells=job_cells,
+        cells=OnFirstUse("hyperkube_api.batch.jobs.table:job_cells"),
         fields=fields("status.successful"),
         subresources=(V1.status("Job"),),
     )

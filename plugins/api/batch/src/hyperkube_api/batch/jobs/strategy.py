@@ -5,10 +5,7 @@ Source: kubernetes pkg/registry/batch/job.
 
 from __future__ import annotations
 
-from hyperkube_api.batch.jobs.defaults import default_job
 from hyperkube_api.batch.jobs.labels import CONTROLLER_UID, JOB_NAME, LEGACY_CONTROLLER_UID, LEGACY_JOB_NAME
-from hyperkube_api.batch.jobs.validation import validate_job, validate_job_status_update, validate_job_update
-from hyperkube_api.batch.jobs.warnings import job_warnings
 from hyperkube_api.core.pod_specs.warnings.names import workload_name_warnings
 from hyperkube_api.meta.strategies import StatusStrategy, changed_generation
 
@@ -30,6 +27,8 @@ class JobStrategy(StatusStrategy):
 
     def default(self, obj: Object) -> None:
         """Fill in counts, modes and the pod template."""
+        from hyperkube_api.batch.jobs.defaults import default_job
+
         default_job(obj)
 
     def prepare_create(self, call: Call, obj: Object) -> None:
@@ -63,14 +62,20 @@ class JobStrategy(StatusStrategy):
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
         """Check the job and its template."""
+        from hyperkube_api.batch.jobs.validation import validate_job
+
         return validate_job(obj)
 
     def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check as on creation, and that what counts pods stayed."""
+        from hyperkube_api.batch.jobs.validation import validate_job_update
+
         return validate_job_update(obj, old, call.gates)
 
     def validate_status_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check the counts and conditions."""
+        from hyperkube_api.batch.jobs.validation import validate_job_status_update
+
         return validate_job_status_update(obj, old)
 
     def deletion_warnings(self, call: Call) -> list[str]:
@@ -81,6 +86,8 @@ class JobStrategy(StatusStrategy):
 
     def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
         """Warn of what is allowed but unwise in the name, the numbers and the template."""
+        from hyperkube_api.batch.jobs.warnings import job_warnings
+
         if not changed_generation(obj, old):
             return []
         found = workload_name_warnings(obj) if old is None else []

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from hyperkube_api.core.pods.binding import bind_by_body
 from hyperkube_api.core.versions import V1
-from hyperkube_api.meta.specs import CREATE_ONLY
+from hyperkube_api.meta.specs import CREATE_ONLY, OnFirstUse
 
 from hyperkube.hookspecs.api import ResourceSpec
 
@@ -15,5 +14,5 @@ def bindings() -> ResourceSpec:
         "bindings",
         "Binding",
         verbs=CREATE_ONLY,
-        create=bind_by_body,
+        create=OnFirstUse("hyperkube_api.core.pods.binding:bind_by_body"),
     )

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from hyperkube_api.core.component_statuses.health import read_component_statuses
-from hyperkube_api.core.component_statuses.table import component_status_cells
 from hyperkube_api.core.versions import V1
 from hyperkube_api.meta.columns import NAME, column
+from hyperkube_api.meta.specs import OnFirstUse
 
 from hyperkube.hookspecs.api import ResourceSpec
 
@@ -24,7 +23,7 @@ def component_statuses() -> ResourceSpec:
             column("Message", description="What the component said."),
             column("Error", description="What went wrong."),
         ),
-        cells=component_status_cells,
-        read=read_component_statuses,
+        cells=OnFirstUse("hyperkube_api.core.component_statuses.table:component_status_cells"),
+        read=OnFirstUse("hyperkube_api.core.component_statuses.health:read_component_statuses"),
         deprecated="v1 ComponentStatus is deprecated in v1.19+",
     )

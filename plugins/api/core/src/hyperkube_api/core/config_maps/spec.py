@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from hyperkube_api.core.config_maps.strategy import ConfigMapStrategy
-from hyperkube_api.core.config_maps.table import config_map_cells
 from hyperkube_api.core.versions import V1
 from hyperkube_api.meta.columns import AGE, NAME, column
+from hyperkube_api.meta.specs import OnFirstUse
 
 from hyperkube.hookspecs.api import ResourceSpec
 
@@ -20,5 +20,5 @@ def config_maps() -> ResourceSpec:
         storage_version_hash="qFsyl6wFWjQ=",
         strategy=ConfigMapStrategy(),
         columns=(NAME, column("Data", field="data"), AGE),
-        cells=config_map_cells,
+        cells=OnFirstUse("hyperkube_api.core.config_maps.table:config_map_cells"),
     )

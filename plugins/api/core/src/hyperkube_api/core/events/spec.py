@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from hyperkube_api.core.events.fields import core_event_fields, event_ttl
 from hyperkube_api.core.events.strategy import EventStrategy
-from hyperkube_api.core.events.table import event_cells
 from hyperkube_api.core.versions import V1
 from hyperkube_api.meta.columns import column
+from hyperkube_api.meta.specs import OnFirstUse
 
 from hyperkube.hookspecs.api import ResourceSpec
 
@@ -32,7 +32,7 @@ def events() -> ResourceSpec:
             column("Count", priority=1, field="count"),
             column("Name", format="name", priority=1),
         ),
-        cells=event_cells,
+        cells=OnFirstUse("hyperkube_api.core.events.table:event_cells"),
         fields=core_event_fields(),
         ttl_seconds=event_ttl,
     )

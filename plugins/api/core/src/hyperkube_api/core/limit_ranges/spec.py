@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from hyperkube_api.core.limit_ranges.strategy import LimitRangeStrategy
-from hyperkube_api.core.limit_ranges.table import limit_range_cells
 from hyperkube_api.core.versions import V1
 from hyperkube_api.meta.columns import NAME, column
+from hyperkube_api.meta.specs import OnFirstUse
 
 from hyperkube.hookspecs.api import ResourceSpec
 
@@ -20,5 +20,5 @@ def limit_ranges() -> ResourceSpec:
         storage_version_hash="EBKMFVe6cwo=",
         strategy=LimitRangeStrategy(),
         columns=(NAME, column("Created At", type="date")),
-        cells=limit_range_cells,
+        cells=OnFirstUse("hyperkube_api.core.limit_ranges.table:limit_range_cells"),
     )

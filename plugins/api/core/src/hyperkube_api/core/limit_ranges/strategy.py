@@ -5,8 +5,6 @@ Source: kubernetes pkg/registry/core/limitrange/strategy.go.
 
 from __future__ import annotations
 
-from hyperkube_api.core.limit_ranges.defaults import default_limit_range
-
 from hyperkube.hookspecs.api import Call, Strategy
 from hyperkube.machinery.field import FieldError
 from hyperkube.machinery.objects import Object
@@ -20,6 +18,8 @@ class LimitRangeStrategy(Strategy):
 
     def default(self, obj: Object) -> None:
         """Fill in default requests and limits from the bounds."""
+        from hyperkube_api.core.limit_ranges.defaults import default_limit_range
+
         default_limit_range(obj)
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from hyperkube_api.core.namespaces.strategy import NamespaceFinalizeStrategy, NamespaceStrategy
-from hyperkube_api.core.namespaces.table import namespace_cells
 from hyperkube_api.core.versions import V1
 from hyperkube_api.meta.columns import AGE, NAME, column
-from hyperkube_api.meta.specs import fields
+from hyperkube_api.meta.specs import OnFirstUse, fields
 
 from hyperkube.hookspecs.api import ResourceSpec
 
@@ -23,7 +22,7 @@ def namespaces() -> ResourceSpec:
         storage_version_hash="Q3oi5N2YM8M=",
         strategy=NamespaceStrategy(),
         columns=(NAME, column("Status", description="The status of the namespace"), AGE),
-        cells=namespace_cells,
+        cells=OnFirstUse("hyperkube_api.core.namespaces.table:namespace_cells"),
         fields=fields("status.phase"),
         subresources=(
             V1.part("finalize", "Namespace", NamespaceFinalizeStrategy(), ("update",)),

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from hyperkube_api.core.nodes.strategy import NodeStrategy
-from hyperkube_api.core.nodes.table import node_cells
 from hyperkube_api.core.versions import V1
 from hyperkube_api.meta.columns import AGE, NAME, column
-from hyperkube_api.meta.specs import PROXY_VERBS, connect, fields
+from hyperkube_api.meta.specs import PROXY_VERBS, OnFirstUse, connect, fields
 
 from hyperkube.hookspecs.api import ResourceSpec
 
@@ -33,7 +32,7 @@ def nodes() -> ResourceSpec:
             column("Kernel-Version", priority=1, field="status.nodeInfo.kernelVersion"),
             column("Container-Runtime", priority=1, field="status.nodeInfo.containerRuntimeVersion"),
         ),
-        cells=node_cells,
+        cells=OnFirstUse("hyperkube_api.core.nodes.table:node_cells"),
         fields=fields(flags=("spec.unschedulable",)),
         subresources=(
             connect("proxy", V1.kind("NodeProxyOptions"), PROXY_VERBS),

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from hyperkube_api.core.persistent_volume_claims.strategy import PersistentVolumeClaimStrategy
-from hyperkube_api.core.persistent_volume_claims.table import persistent_volume_claim_cells
 from hyperkube_api.core.versions import V1
 from hyperkube_api.meta.columns import AGE, NAME, column
+from hyperkube_api.meta.specs import OnFirstUse
 
 from hyperkube.hookspecs.api import ResourceSpec
 
@@ -30,6 +30,6 @@ def persistent_volume_claims() -> ResourceSpec:
             AGE,
             column("VolumeMode", priority=1, field="spec.volumeMode"),
         ),
-        cells=persistent_volume_claim_cells,
+        cells=OnFirstUse("hyperkube_api.core.persistent_volume_claims.table:persistent_volume_claim_cells"),
         subresources=(V1.status("PersistentVolumeClaim"),),
     )

@@ -5,8 +5,6 @@ Source: kubernetes pkg/registry/core/persistentvolumeclaim/strategy.go.
 
 from __future__ import annotations
 
-from hyperkube_api.core.persistent_volume_claims.defaults import default_persistent_volume_claim
-from hyperkube_api.core.persistent_volume_claims.warnings import claim_object_warnings
 from hyperkube_api.meta.strategies import StatusStrategy
 
 from hyperkube.hookspecs.api import Call
@@ -26,6 +24,8 @@ class PersistentVolumeClaimStrategy(StatusStrategy):
 
     def default(self, obj: Object) -> None:
         """Fill in the mode and the phase."""
+        from hyperkube_api.core.persistent_volume_claims.defaults import default_persistent_volume_claim
+
         default_persistent_volume_claim(obj)
 
     def prepare_create(self, call: Call, obj: Object) -> None:
@@ -65,6 +65,8 @@ class PersistentVolumeClaimStrategy(StatusStrategy):
 
     def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
         """Warn of the deprecated annotation and of fractional bytes."""
+        from hyperkube_api.core.persistent_volume_claims.warnings import claim_object_warnings
+
         return claim_object_warnings(obj)
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from hyperkube_api.core.persistent_volumes.strategy import PersistentVolumeStrategy
-from hyperkube_api.core.persistent_volumes.table import persistent_volume_cells
 from hyperkube_api.core.versions import V1
 from hyperkube_api.meta.columns import AGE, NAME, column
+from hyperkube_api.meta.specs import OnFirstUse
 
 from hyperkube.hookspecs.api import ResourceSpec
 
@@ -33,6 +33,6 @@ def persistent_volumes() -> ResourceSpec:
             AGE,
             column("VolumeMode", priority=1, field="spec.volumeMode"),
         ),
-        cells=persistent_volume_cells,
+        cells=OnFirstUse("hyperkube_api.core.persistent_volumes.table:persistent_volume_cells"),
         subresources=(V1.status("PersistentVolume"),),
     )

@@ -7,7 +7,6 @@ Source: kubernetes pkg/registry/core/persistentvolume/strategy.go.
 
 from __future__ import annotations
 
-from hyperkube_api.core.persistent_volumes.defaults import default_persistent_volume
 from hyperkube_api.meta.strategies import StatusStrategy
 
 from hyperkube.hookspecs.api import Call
@@ -24,6 +23,8 @@ class PersistentVolumeStrategy(StatusStrategy):
 
     def default(self, obj: Object) -> None:
         """Fill in the policy, the mode and the phase."""
+        from hyperkube_api.core.persistent_volumes.defaults import default_persistent_volume
+
         default_persistent_volume(obj)
 
     def prepare_create(self, call: Call, obj: Object) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from hyperkube_api.core.pod_templates.strategy import PodTemplateStrategy
-from hyperkube_api.core.pod_templates.table import pod_template_cells
 from hyperkube_api.core.versions import V1
 from hyperkube_api.meta.columns import NAME, column
+from hyperkube_api.meta.specs import OnFirstUse
 
 from hyperkube.hookspecs.api import ResourceSpec
 
@@ -24,5 +24,5 @@ def pod_templates() -> ResourceSpec:
             column("Images", description="Images referenced by each container in the template."),
             column("Pod Labels", description="The labels for the pod template."),
         ),
-        cells=pod_template_cells,
+        cells=OnFirstUse("hyperkube_api.core.pod_templates.table:pod_template_cells"),
     )

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from hyperkube_api.core.pod_specs.defaults import default_template
 from hyperkube_api.core.pod_specs.warnings import template_warnings
-from hyperkube_api.core.pod_templates.validation import validate_pod_template_object
 
 from hyperkube.hookspecs.api import Call, Strategy
 from hyperkube.machinery.field import FieldError
@@ -27,6 +26,8 @@ class PodTemplateStrategy(Strategy):
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
         """Check the template."""
+        from hyperkube_api.core.pod_templates.validation import validate_pod_template_object
+
         return validate_pod_template_object(obj, privileged=call.services.allow_privileged)
 
     def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from hyperkube.hookspecs.api import Call, Subresource
+from hyperkube.hookspecs.api import Call
 from hyperkube.kinds.conditions import with_condition
 from hyperkube.kinds.pods import disruption_target, is_active, is_ready, phase
 from hyperkube.kinds.resources import POD_DISRUPTION_BUDGETS, PODS
 from hyperkube.machinery.errors import ApiError, BadRequest, Forbidden, TooManyRequests
-from hyperkube.machinery.groups import GroupVersionKind
 from hyperkube.machinery.labels import from_label_selector
 from hyperkube.machinery.objects import Object, labels_of, metadata
 from hyperkube.machinery.times import format_time
@@ -142,13 +141,3 @@ def _set_disruption_not_allowed(status: Object, now: datetime) -> None:
         "message": "",
     }
     status["conditions"] = with_condition(status.get("conditions") or (), exhausted, now)
-
-
-EVICTION = Subresource(
-    name="eviction",
-    kind=GroupVersionKind("policy", "v1", "Eviction"),
-    verbs=("create",),
-    schema="hyperkube_api.policy.v1:Eviction",
-    also_accepts=(GroupVersionKind("policy", "v1beta1", "Eviction"),),
-    handler=evict,
-)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from hyperkube_api.core.pods.binding import bind
-from hyperkube_api.core.pods.eviction import EVICTION
 from hyperkube_api.core.pods.fields import pod_fields
 from hyperkube_api.core.pods.strategy import EphemeralContainersStrategy, PodStrategy, ResizeStrategy
-from hyperkube_api.core.pods.table import pod_cells, row_conditions
 from hyperkube_api.core.versions import V1
 from hyperkube_api.meta.columns import AGE, NAME, column
-from hyperkube_api.meta.specs import CREATE_ONLY, PROXY_VERBS, connect
+from hyperkube_api.meta.specs import CREATE_ONLY, PROXY_VERBS, OnFirstUse, connect
 
 from hyperkube.hookspecs.api import ResourceSpec, Subresource
+from hyperkube.machinery.groups import GroupVersionKind
 
 _RESTARTS = (
     "The number of times the containers in this pod have been restarted and when the last container in this pod has "
@@ -40,8 +38,8 @@ def pods() -> ResourceSpec:
             column("Nominated Node", priority=1, field="status.nominatedNodeName"),
             column("Readiness Gates", priority=1, field="spec.readinessGates"),
         ),
-        cells=pod_cells,
-        row_conditions=row_conditions,
+        cells=OnFirstUse("hyperkube_api.core.pods.table:pod_cells"),
+        row_conditions=OnFirstUse("hyperkube_api.core.pods.table:row_conditions"),
         fields=pod_fields(),
         indexes=("spec.nodeName",),
         subresources=_subresources(),
@@ -56,10 +54,17 @@ def _subresources() -> tuple[Subresource, ...]:
             kind=V1.kind("Binding"),
             verbs=CREATE_ONLY,
             schema=V1.schema("Binding"),
-            handler=bind,
+            handler=OnFirstUse("hyperkube_api.core.pods.binding:bind"),
         ),
         V1.part("ephemeralcontainers", "Pod", EphemeralContainersStrategy()),
-        EVICTION,
+        Subresource(
+            name="eviction",
+            kind=GroupVersionKind("policy", "v1", "Eviction"),
+            verbs=CREATE_ONLY,
+            schema="hyperkube_api.policy.v1:Eviction",
+            also_accepts=(GroupVersionKind("policy", "v1beta1", "Eviction"),),
+            handler=OnFirstUse("hyperkube_api.core.pods.eviction:evict"),
+        ),
         connect("exec", V1.kind("PodExecOptions"), ("create", "get")),
         connect("log", V1.kind("Pod"), ("get",)),
         connect("portforward", V1.kind("PodPortForwardOptions"), ("create", "get")),

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from hyperkube_api.core.replication_controllers.strategy import ReplicationControllerStrategy
-from hyperkube_api.core.replication_controllers.table import replication_controller_cells
 from hyperkube_api.core.scale import scale
 from hyperkube_api.core.versions import V1
 from hyperkube_api.meta.columns import AGE, NAME, column
-from hyperkube_api.meta.specs import fields
+from hyperkube_api.meta.specs import OnFirstUse, fields
 
 from hyperkube.hookspecs.api import ResourceSpec
 
@@ -32,7 +31,7 @@ def replication_controllers() -> ResourceSpec:
             column("Images", priority=1, description="Images referenced by each container in the template."),
             column("Selector", priority=1, field="spec.selector"),
         ),
-        cells=replication_controller_cells,
+        cells=OnFirstUse("hyperkube_api.core.replication_controllers.table:replication_controller_cells"),
         fields=fields("status.replicas"),
         subresources=(
             scale(V1, "replicationcontrollers"),

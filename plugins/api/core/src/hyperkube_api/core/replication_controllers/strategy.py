@@ -7,11 +7,6 @@ from __future__ import annotations
 
 from hyperkube_api.core.pod_specs.warnings import template_warnings
 from hyperkube_api.core.pod_specs.warnings.names import workload_name_warnings
-from hyperkube_api.core.replication_controllers.defaults import default_replication_controller
-from hyperkube_api.core.replication_controllers.validation import (
-    validate_replication_controller,
-    validate_replication_controller_status,
-)
 from hyperkube_api.meta.strategies import StatusStrategy, changed_generation
 
 from hyperkube.hookspecs.api import Call
@@ -27,6 +22,8 @@ class ReplicationControllerStrategy(StatusStrategy):
 
     def default(self, obj: Object) -> None:
         """Fill in the selector, the replicas and the template."""
+        from hyperkube_api.core.replication_controllers.defaults import default_replication_controller
+
         default_replication_controller(obj)
 
     def prepare_create(self, call: Call, obj: Object) -> None:
@@ -35,10 +32,14 @@ class ReplicationControllerStrategy(StatusStrategy):
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
         """Check the controller."""
+        from hyperkube_api.core.replication_controllers.validation import validate_replication_controller
+
         return validate_replication_controller(obj, privileged=call.services.allow_privileged)
 
     def validate_status_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check the counts."""
+        from hyperkube_api.core.replication_controllers.validation import validate_replication_controller_status
+
         return validate_replication_controller_status(obj)
 
     def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:

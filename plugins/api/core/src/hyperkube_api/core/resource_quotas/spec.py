@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from hyperkube_api.core.resource_quotas.strategy import ResourceQuotaStrategy
-from hyperkube_api.core.resource_quotas.table import resource_quota_cells
 from hyperkube_api.core.versions import V1
 from hyperkube_api.meta.columns import AGE, NAME, column
+from hyperkube_api.meta.specs import OnFirstUse
 
 from hyperkube.hookspecs.api import ResourceSpec
 
@@ -32,6 +32,6 @@ def resource_quotas() -> ResourceSpec:
             ),
             AGE,
         ),
-        cells=resource_quota_cells,
+        cells=OnFirstUse("hyperkube_api.core.resource_quotas.table:resource_quota_cells"),
         subresources=(V1.status("ResourceQuota"),),
     )

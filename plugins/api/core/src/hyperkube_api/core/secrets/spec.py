@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from hyperkube_api.core.secrets.strategy import SecretStrategy
-from hyperkube_api.core.secrets.table import secret_cells
 from hyperkube_api.core.versions import V1
 from hyperkube_api.meta.columns import AGE, NAME, column
-from hyperkube_api.meta.specs import fields
+from hyperkube_api.meta.specs import OnFirstUse, fields
 
 from hyperkube.hookspecs.api import ResourceSpec
 
@@ -20,6 +19,6 @@ def secrets() -> ResourceSpec:
         storage_version_hash="S6u1pOWzb84=",
         strategy=SecretStrategy(),
         columns=(NAME, column("Type", field="type"), column("Data", field="data"), AGE),
-        cells=secret_cells,
+        cells=OnFirstUse("hyperkube_api.core.secrets.table:secret_cells"),
         fields=fields("type"),
     )

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from hyperkube_api.core.service_accounts.strategy import ServiceAccountStrategy
-from hyperkube_api.core.service_accounts.table import service_account_cells
 from hyperkube_api.core.service_accounts.token import TOKEN
 from hyperkube_api.core.versions import V1
 from hyperkube_api.meta.columns import AGE, NAME
+from hyperkube_api.meta.specs import OnFirstUse
 
 from hyperkube.hookspecs.api import ResourceSpec
 
@@ -21,6 +21,6 @@ def service_accounts() -> ResourceSpec:
         storage_version_hash="pbx9ZvyFpBE=",
         strategy=ServiceAccountStrategy(),
         columns=(NAME, AGE),
-        cells=service_account_cells,
+        cells=OnFirstUse("hyperkube_api.core.service_accounts.table:service_account_cells"),
         subresources=(TOKEN,),
     )

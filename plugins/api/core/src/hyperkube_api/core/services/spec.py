@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from hyperkube_api.core.services.allocator import ServiceAllocator
 from hyperkube_api.core.services.strategy import ServiceStrategy
-from hyperkube_api.core.services.table import service_cells
 from hyperkube_api.core.versions import V1
 from hyperkube_api.meta.columns import AGE, NAME, column
-from hyperkube_api.meta.specs import PROXY_VERBS, connect, fields
+from hyperkube_api.meta.specs import PROXY_VERBS, OnFirstUse, connect, fields
 
 from hyperkube.hookspecs.api import ResourceSpec
 
@@ -31,7 +30,7 @@ def services() -> ResourceSpec:
             AGE,
             column("Selector", priority=1, field="spec.selector"),
         ),
-        cells=service_cells,
+        cells=OnFirstUse("hyperkube_api.core.services.table:service_cells"),
         fields=fields("spec.clusterIP", "spec.type"),
         subresources=(
             connect("proxy", V1.kind("ServiceProxyOptions"), PROXY_VERBS),

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from hyperkube_api.flowcontrol.flow_schemas.strategy import FlowSchemaStrategy
-from hyperkube_api.flowcontrol.flow_schemas.table import flow_schema_cells, flow_schema_order
 from hyperkube_api.flowcontrol.versions import V1
 from hyperkube_api.meta.columns import AGE, NAME, column
+from hyperkube_api.meta.specs import OnFirstUse
 
 from hyperkube.hookspecs.api import ResourceSpec
 
@@ -27,7 +27,7 @@ def flow_schemas() -> ResourceSpec:
             AGE,
             column("MissingPL", description="references a broken or non-existent PriorityLevelConfiguration"),
         ),
-        cells=flow_schema_cells,
-        row_order=flow_schema_order,
+        cells=OnFirstUse("hyperkube_api.flowcontrol.flow_schemas.table:flow_schema_cells"),
+        row_order=OnFirstUse("hyperkube_api.flowcontrol.flow_schemas.table:flow_schema_order"),
         subresources=(V1.status("FlowSchema"),),
     )

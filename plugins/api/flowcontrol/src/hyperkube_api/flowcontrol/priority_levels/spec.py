@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from hyperkube_api.flowcontrol.priority_levels.strategy import PriorityLevelConfigurationStrategy
-from hyperkube_api.flowcontrol.priority_levels.table import priority_level_configuration_cells
 from hyperkube_api.flowcontrol.versions import V1
 from hyperkube_api.meta.columns import AGE, NAME, column
+from hyperkube_api.meta.specs import OnFirstUse
 
 from hyperkube.hookspecs.api import ResourceSpec
 
@@ -28,6 +28,6 @@ def priority_level_configurations() -> ResourceSpec:
             column("QueueLengthLimit", field="spec.limited.limitResponse.queuing.queueLengthLimit"),
             AGE,
         ),
-        cells=priority_level_configuration_cells,
+        cells=OnFirstUse("hyperkube_api.flowcontrol.priority_levels.table:priority_level_configuration_cells"),
         subresources=(V1.status("PriorityLevelConfiguration"),),
     )

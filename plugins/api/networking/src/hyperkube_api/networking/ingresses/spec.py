@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from hyperkube_api.meta.columns import AGE, NAME, column
+from hyperkube_api.meta.specs import OnFirstUse
 from hyperkube_api.networking.ingresses.strategy import IngressStrategy
-from hyperkube_api.networking.ingresses.table import ingress_cells
 from hyperkube_api.networking.versions import V1
 
 from hyperkube.hookspecs.api import ResourceSpec
@@ -30,6 +30,6 @@ def ingresses() -> ResourceSpec:
             column("Ports", description="Ports of TLS configurations that open"),
             AGE,
         ),
-        cells=ingress_cells,
+        cells=OnFirstUse("hyperkube_api.networking.ingresses.table:ingress_cells"),
         subresources=(V1.status("Ingress"),),
     )

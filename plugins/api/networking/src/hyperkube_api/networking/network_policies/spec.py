@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from hyperkube_api.meta.columns import AGE, NAME, column
+from hyperkube_api.meta.specs import OnFirstUse
 from hyperkube_api.networking.network_policies.strategy import NetworkPolicyStrategy
-from hyperkube_api.networking.network_policies.table import network_policy_cells
 from hyperkube_api.networking.versions import V1
 
 from hyperkube.hookspecs.api import ResourceSpec
@@ -20,5 +20,5 @@ def network_policies() -> ResourceSpec:
         storage_version_hash="YpfwF18m1G8=",
         strategy=NetworkPolicyStrategy(),
         columns=(NAME, column("Pod-Selector", field="spec.podSelector"), AGE),
-        cells=network_policy_cells,
+        cells=OnFirstUse("hyperkube_api.networking.network_policies.table:network_policy_cells"),
     )

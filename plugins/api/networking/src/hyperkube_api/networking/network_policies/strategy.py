@@ -6,7 +6,6 @@ Source: kubernetes pkg/registry/networking/networkpolicy.
 from __future__ import annotations
 
 from hyperkube_api.core.ip_warnings import cidr_warnings
-from hyperkube_api.networking.network_policies.defaults import default_network_policy
 
 from hyperkube.hookspecs.api import Call, Strategy
 from hyperkube.machinery.field import ROOT, FieldError, Path
@@ -21,6 +20,8 @@ class NetworkPolicyStrategy(Strategy):
 
     def default(self, obj: Object) -> None:
         """Fill in protocols and directions."""
+        from hyperkube_api.networking.network_policies.defaults import default_network_policy
+
         default_network_policy(obj)
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from hyperkube_api.meta.columns import AGE, NAME, column
+from hyperkube_api.meta.specs import OnFirstUse
 from hyperkube_api.resource.resource_claims.strategy import ResourceClaimStrategy
-from hyperkube_api.resource.resource_claims.table import resource_claim_cells
 from hyperkube_api.resource.versions import V1
 
 from hyperkube.hookspecs.api import ResourceSpec
@@ -23,6 +23,6 @@ def resource_claims() -> ResourceSpec:
             column("State", description="A summary of the current state (allocated, pending, reserved, etc.)."),
             AGE,
         ),
-        cells=resource_claim_cells,
+        cells=OnFirstUse("hyperkube_api.resource.resource_claims.table:resource_claim_cells"),
         subresources=(V1.status("ResourceClaim"),),
     )

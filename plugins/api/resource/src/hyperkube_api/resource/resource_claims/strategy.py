@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from hyperkube_api.meta.strategies import StatusStrategy
-from hyperkube_api.resource.resource_claims.defaults import default_claim_spec
 
 from hyperkube.hookspecs.api import Call
 from hyperkube.machinery.field import FieldError
@@ -26,6 +25,8 @@ class ResourceClaimStrategy(StatusStrategy):
 
     def default(self, obj: Object) -> None:
         """Fill in how many devices."""
+        from hyperkube_api.resource.resource_claims.defaults import default_claim_spec
+
         default_claim_spec(obj.get("spec") or {})
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:

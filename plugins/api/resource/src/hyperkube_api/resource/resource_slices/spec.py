@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from hyperkube_api.meta.columns import AGE, NAME, column
-from hyperkube_api.meta.specs import fields
+from hyperkube_api.meta.specs import OnFirstUse, fields
 from hyperkube_api.resource.resource_slices.strategy import ResourceSliceStrategy
-from hyperkube_api.resource.resource_slices.table import resource_slice_cells
 from hyperkube_api.resource.versions import V1
 
 from hyperkube.hookspecs.api import ResourceSpec
@@ -27,7 +26,7 @@ def resource_slices() -> ResourceSpec:
             column("Pool", field="spec.pool.name"),
             AGE,
         ),
-        cells=resource_slice_cells,
+        cells=OnFirstUse("hyperkube_api.resource.resource_slices.table:resource_slice_cells"),
         fields=fields("spec.nodeName", "spec.driver"),
         names_kind_in_selectors=True,
     )

@@ -7,8 +7,6 @@ Source: kubernetes pkg/registry/resource/resourceslice.
 
 from __future__ import annotations
 
-from hyperkube_api.resource.resource_slices.defaults import default_taints
-
 from hyperkube.hookspecs.api import Call, Strategy
 from hyperkube.machinery.field import FieldError
 from hyperkube.machinery.objects import Object
@@ -23,10 +21,14 @@ class ResourceSliceStrategy(Strategy):
 
     def prepare_create(self, call: Call, obj: Object) -> None:
         """Fill in since when devices are tainted."""
+        from hyperkube_api.resource.resource_slices.defaults import default_taints
+
         default_taints(obj.get("spec") or {}, call.clock.now())
 
     def prepare_update(self, call: Call, obj: Object, old: Object) -> None:
         """Fill in since when devices are tainted."""
+        from hyperkube_api.resource.resource_slices.defaults import default_taints
+
         del old
         default_taints(obj.get("spec") or {}, call.clock.now())
 
