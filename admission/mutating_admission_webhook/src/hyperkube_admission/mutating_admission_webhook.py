@@ -18,7 +18,6 @@ from hyperkube.hookspecs.admission import AdmissionRequest
 from hyperkube.machinery.errors import ApiError, InternalError
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.objects import Object
-from hyperkube.machinery.patch.json_patch import apply_json_patch
 from hyperkube.machinery.record import Record
 from hyperkube.plugin import Plugin, PluginContext
 
@@ -99,6 +98,8 @@ def _patch(webhook: Webhook, request: AdmissionRequest, operations: Sequence[Obj
     if obj is None:
         why = "attempted to modify the object, which is not supported for this operation"
         raise InternalError.because(f'admission webhook "{webhook.name}" {why}')
+    from hyperkube.machinery.patch.json_patch import apply_json_patch  # the first patch asks for it
+
     try:
         patched = apply_json_patch(obj, [*operations])
     except ApiError as error:

@@ -6,7 +6,6 @@ configurations' names, is the answer. Source: kubernetes apiserver ``pkg/admissi
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -59,6 +58,8 @@ class ValidatingAdmissionWebhook(Plugin):
         if len(asked) == 1:
             answers = [ask(asked[0])]
         else:
+            from concurrent.futures import ThreadPoolExecutor  # where there is more than one webhook
+
             with ThreadPoolExecutor(len(asked)) as pool:
                 answers = [*pool.map(ask, asked)]
         refusals = [error for pair in zip(asked, answers, strict=True) if (error := self._taken(request, *pair))]

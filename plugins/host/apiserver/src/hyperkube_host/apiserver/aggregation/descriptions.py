@@ -16,9 +16,7 @@ from collections.abc import Iterable
 from dataclasses import field, replace
 
 import orjson
-from hyperkube_host.apiserver.aggregation.converted import to_v3
 from hyperkube_host.apiserver.aggregation.fetch import fetch
-from hyperkube_host.apiserver.aggregation.merged import merged, part_of
 from hyperkube_host.apiserver.aggregation.remotes import Remote
 from hyperkube_host.apiserver.aggregation.route import Routes, Unreachable
 from hyperkube_host.apiserver.openapi import Document
@@ -116,10 +114,14 @@ class RemoteOpenApi:
     def _fetch_v2(self, known: _Known) -> None:
         answer = self._get(known.remote, _V2, known.etag)
         if answer.status == 200:
+            from hyperkube_host.apiserver.aggregation.merged import part_of  # with the first APIService of a server
+
             headers = {name.lower(): value for name, value in answer.headers}
             document = orjson.loads(answer.body)
             known.v2 = part_of(document, (f"/{_path(known.remote)}",))
             if known.is_old:
+                from hyperkube_host.apiserver.aggregation.converted import to_v3
+
                 body = orjson.dumps(to_v3(document))
                 known.v3 = Document(body, hashlib.sha512(body).hexdigest().upper())
             known.etag = headers.get("etag") or hashlib.sha512(answer.body).hexdigest()
@@ -141,6 +143,8 @@ class RemoteOpenApi:
 
     def merged(self, local: Object) -> Object:
         """Return our document of version 2 with those of the others, in order of their groups' priority."""
+        from hyperkube_host.apiserver.aggregation.merged import merged
+
         return merged(local, [one.v2 for one in sorted(self._known.values(), key=_order) if one.v2])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ipaddress import ip_network
 from random import Random
+from typing import TYPE_CHECKING
 
 from hyperkube_host.apiserver.admission.chain import AdmissionChain
 from hyperkube_host.apiserver.admission.plugin_times import PluginTimes
@@ -22,10 +23,12 @@ from hyperkube_host.apiserver.rest.services import LeasePool, Services
 from hyperkube_host.apiserver.rest.whole_seconds import WholeSeconds
 from hyperkube_host.apiserver.serializer.decode import BodyDecoder, Kinds
 from hyperkube_lib.protobuf import Protobuf
-from hyperkube_lib.serving.ssh_tunnels import SshTunnels, build_tunnels
 from hyperkube_lib.serving.turns import Turns
 
 from hyperkube.hookspecs.api_services import ApiServices
+
+if TYPE_CHECKING:
+    from hyperkube_lib.serving.ssh_tunnels import SshTunnels
 
 
 def build_services(
@@ -89,5 +92,9 @@ def _api_services(options: Options, access: Access, components: ComponentHealth)
 
 def _tunnels(options: Options) -> SshTunnels | None:
     flags = options.kubelets
+    if not flags.ssh_user:
+        return None
+    from hyperkube_lib.serving.ssh_tunnels import build_tunnels
+
     chooser = Random()  # noqa: S311 -- which node, no secret
     return build_tunnels(flags.ssh_user, flags.ssh_keyfile, flags.kubelet_port, chooser)

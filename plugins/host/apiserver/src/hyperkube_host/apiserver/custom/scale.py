@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from hyperkube_host.apiserver.rest.scale import UNSET
-
 from hyperkube.hookspecs.api import Call, SubresourceHandler
 from hyperkube.machinery.errors import BadRequest, Conflict, InternalError, Invalid
 from hyperkube.machinery.field import Path, invalid
@@ -40,6 +38,8 @@ def scale_handler(kind: GroupKind, paths: Object) -> SubresourceHandler:
         if call.body is None:
             current = call.objects.get(call.resource, call.name, call.namespace)
             return shown(current)
+        from hyperkube_host.apiserver.rest.scale import UNSET  # which a write has loaded
+
         wanted: Any = (call.body.get("spec") or {}).get("replicas", 0)
         version = (call.body.get("metadata") or {}).get("resourceVersion")
         if wanted == UNSET:

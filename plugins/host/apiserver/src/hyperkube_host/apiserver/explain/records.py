@@ -16,7 +16,6 @@ from datetime import datetime
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import orjson
-from hyperkube_host.apiserver.explain.json_difference import json_difference
 
 from hyperkube.hookspecs.admission import AdmissionRequest
 from hyperkube.hookspecs.authz import Attributes
@@ -88,6 +87,8 @@ class Step(NamedTuple):
 
     def shown(self, *, secret: bool) -> Object:
         """Return it as answers show it, the values hidden where they are secret."""
+        from hyperkube_host.apiserver.explain.json_difference import json_difference  # with the first question
+
         patch = json_difference(orjson.loads(self.before), orjson.loads(self.after))
         if secret:
             patch = [{**one, "value": HIDDEN} if "value" in one else one for one in patch]

@@ -13,7 +13,7 @@ from hyperkube_host.apiserver.request.results import Result
 from hyperkube_host.apiserver.request.target import Target
 from hyperkube_host.apiserver.resources.registry import Registry
 from hyperkube_host.apiserver.resources.served import ServedResource
-from hyperkube_host.apiserver.rest import create, delete, delete_collection, patch, read, subresource, update
+from hyperkube_host.apiserver.rest import create, delete, read, update
 from hyperkube_host.apiserver.rest.services import Services
 from hyperkube_host.apiserver.serializer.negotiation import negotiate_custom, negotiate_review
 from hyperkube_host.apiserver.serializer.path_errors import PathNotFound, not_allowed, not_found
@@ -117,7 +117,9 @@ def _virtual(services: Services, request: ApiRequest, target: Target, *, on_item
     if request.info.verb != "create":
         raise not_allowed()
     negotiate_review(request.headers.get("accept", ""))
-    return subresource.create_virtual(services, request, target)
+    from hyperkube_host.apiserver.rest.subresource import create_virtual  # the first review asks for it
+
+    return create_virtual(services, request, target)
 
 
 def _part(services: Services, request: ApiRequest, target: Target) -> Result:
@@ -127,12 +129,14 @@ def _part(services: Services, request: ApiRequest, target: Target) -> Result:
             raise MethodNotAllowed.about(target.served.group_resource, verb)
         raise not_allowed()
     if sub.handler is not None:
+        from hyperkube_host.apiserver.rest import subresource  # the first binding or token asks for it
+
         return subresource.serve(services, request, target, sub)
     if sub.connect:
         return _connect(services, request, target, sub)
     if verb == "get":
         return read.get(services, request, target)
-    return update.update(services, request, target) if verb == "update" else patch.patch(services, request, target)
+    return update.update(services, request, target) if verb == "update" else _patch(services, request, target)
 
 
 def _connect(services: Services, request: ApiRequest, target: Target, sub: Subresource) -> Result:
@@ -141,13 +145,25 @@ def _connect(services: Services, request: ApiRequest, target: Target, sub: Subre
     return connect(services, request, target, sub)
 
 
+def _patch(services: Services, request: ApiRequest, target: Target) -> Result:
+    from hyperkube_host.apiserver.rest.patch import patch  # with all kinds of patches, of which a start has none
+
+    return patch(services, request, target)
+
+
+def _delete_collection(services: Services, request: ApiRequest, target: Target) -> Result:
+    from hyperkube_host.apiserver.rest.delete_collection import delete_collection  # seldom asked for
+
+    return delete_collection(services, request, target)
+
+
 _VERBS: dict[str, Callable[[Services, ApiRequest, Target], Result]] = {
     "create": create.create,
     "get": read.get,
     "list": read.list_objects,
     "watch": read.watch,
     "update": update.update,
-    "patch": patch.patch,
+    "patch": _patch,
     "delete": delete.delete,
-    "deletecollection": delete_collection.delete_collection,
+    "deletecollection": _delete_collection,
 }

@@ -13,7 +13,6 @@ from hyperkube_host.apiserver.request.target import Target
 from hyperkube_host.apiserver.resources.writing import Writing
 from hyperkube_host.apiserver.rest import stored
 from hyperkube_host.apiserver.rest.delete_options import IGNORE_READ_ERROR, delete_options
-from hyperkube_host.apiserver.rest.delete_unreadable import delete_unreadable
 from hyperkube_host.apiserver.rest.services import Services
 from hyperkube_host.apiserver.rest.stored import Current
 
@@ -55,6 +54,8 @@ def delete(services: Services, request: ApiRequest, target: Target) -> ObjectRes
     call = services.call(request, target, body=options)
     call.dry_run = bool(options.get("dryRun"))
     if options.get(IGNORE_READ_ERROR):
+        from hyperkube_host.apiserver.rest.delete_unreadable import delete_unreadable  # hardly ever asked for
+
         unsafe = delete_unreadable(services, request, target)
         if unsafe is not None:
             return unsafe

@@ -8,10 +8,8 @@ from functools import lru_cache
 from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.request.target import Target
 from hyperkube_host.apiserver.resources.served import ServedResource
-from hyperkube_host.apiserver.rest.patch_text import converter_text
 from hyperkube_host.apiserver.rest.whole_seconds import WholeSeconds
 from hyperkube_lib.structured_merge import field_sets
-from hyperkube_lib.structured_merge.apply import apply_configuration
 from hyperkube_lib.structured_merge.field_sets import FieldSet
 from hyperkube_lib.structured_merge.managed_fields import FieldScope
 from hyperkube_lib.structured_merge.tracking import track_new, track_update
@@ -120,6 +118,8 @@ class FieldOwnership:
             BadRequest: the configuration has another version, or carries managedFields.
             PatchFailed: a value is none of its type, such as base64 that cannot be read.
         """
+        from hyperkube_lib.structured_merge.apply import apply_configuration  # the first apply asks for it
+
         served = target.served
         old = old and served.blanks.shown(old)
         merged = apply_configuration(
@@ -128,6 +128,8 @@ class FieldOwnership:
         try:
             obj, _ = served.codec.decode(merged, report=False)
         except DecodeError as error:
+            from hyperkube_host.apiserver.rest.patch_text import converter_text
+
             kind = f"{served.kind.group}/{served.kind.version}, Kind={served.kind.kind}"
             raise PatchFailed(
                 f"failed to convert new object ({namespace_of(applied)}/{name_of(applied)}; {kind}) to proper version: "

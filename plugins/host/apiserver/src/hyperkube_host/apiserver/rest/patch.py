@@ -15,13 +15,11 @@ from hyperkube_host.apiserver.request.target import Target
 from hyperkube_host.apiserver.resources.known_metadata import KnownStatus
 from hyperkube_host.apiserver.resources.served import Codec
 from hyperkube_host.apiserver.rest import stored
-from hyperkube_host.apiserver.rest.apply import apply
 from hyperkube_host.apiserver.rest.change import Change, change
 from hyperkube_host.apiserver.rest.create import place
 from hyperkube_host.apiserver.rest.options import create_options, refuse
 from hyperkube_host.apiserver.rest.patch_text import converter_text, go_text, touched
 from hyperkube_host.apiserver.rest.services import Services
-from hyperkube_host.apiserver.rest.strategic_patch import apply_strategic_patch
 from hyperkube_host.apiserver.rest.untouched import NOTHING, Untouched, decoded, untouched
 from hyperkube_host.apiserver.rest.update import check_name
 from hyperkube_host.apiserver.serializer import negotiation
@@ -32,8 +30,6 @@ from hyperkube.machinery.errors import BadRequest, Invalid, NotFound
 from hyperkube.machinery.field import Path, forbidden, invalid
 from hyperkube.machinery.groups import GroupKind, GroupVersion, GroupVersionKind
 from hyperkube.machinery.objects import Object, copy_object
-from hyperkube.machinery.patch.json_patch import apply_json_patch
-from hyperkube.machinery.patch.merge import apply_merge_patch
 from hyperkube.machinery.patch.refusal import PatchRejected, json_type, shown
 from hyperkube.machinery.schema import DecodeError
 from hyperkube.machinery.schema.strict import MOST_ERRORS
@@ -47,6 +43,8 @@ def patch(services: Services, request: ApiRequest, target: Target) -> ObjectResu
     """Answer a PATCH of an object or of a part of it."""
     patch_type = type_of(request, target)
     if patch_type == APPLY_PATCH:
+        from hyperkube_host.apiserver.rest.apply import apply  # each kind of patch when the first one comes
+
         return apply(services, request, target)
     options = create_options(request, "PatchOptions")
     if request.query.get("force"):
@@ -131,12 +129,18 @@ def patched(
 
 def _patched_document(codec: Codec, patch_type: str, content: Any, old: Object) -> Any:
     if patch_type == JSON_PATCH:
+        from hyperkube.machinery.patch.json_patch import apply_json_patch
+
         document = apply_json_patch(old, content)
         if not is_writable(document):
             raise PatchRejected("exceeded max depth")
         return document
     if patch_type == MERGE_PATCH:
+        from hyperkube.machinery.patch.merge import apply_merge_patch
+
         return apply_merge_patch(old, content)
+    from hyperkube_host.apiserver.rest.strategic_patch import apply_strategic_patch
+
     document = apply_strategic_patch(old, content, codec.type)
     document["kind"], document["apiVersion"] = old["kind"], old["apiVersion"]  # those of a patch count for nothing
     return document

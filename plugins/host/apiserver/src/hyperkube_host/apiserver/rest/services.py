@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from itertools import count
 from random import Random
+from typing import TYPE_CHECKING
 
 from hyperkube_host.apiserver.admission.chain import AdmissionChain, UserMay
 from hyperkube_host.apiserver.options import Options
@@ -19,7 +20,6 @@ from hyperkube_host.apiserver.rest.ownership import FieldOwnership
 from hyperkube_host.apiserver.rest.whole_seconds import WholeSeconds
 from hyperkube_host.apiserver.serializer.decode import BodyDecoder
 from hyperkube_lib.serving.kubelet_tokens import KubeletTokens
-from hyperkube_lib.serving.ssh_tunnels import SshTunnels
 
 from hyperkube.hookspecs.admission import AdmissionRequest, Operation
 from hyperkube.hookspecs.api import Call
@@ -31,6 +31,9 @@ from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.dial import Dial
 from hyperkube.machinery.objects import Object
 from hyperkube.storage.store import LeaseNotFound, Store
+
+if TYPE_CHECKING:
+    from hyperkube_lib.serving.ssh_tunnels import SshTunnels
 
 LEASE_REUSE_SECONDS = 60
 LEASE_OBJECTS = 1000

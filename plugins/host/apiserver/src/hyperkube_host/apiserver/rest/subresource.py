@@ -9,11 +9,8 @@ from hyperkube_host.apiserver.admission.shared_members import part_members
 from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.request.results import ObjectResult
 from hyperkube_host.apiserver.request.target import Target
-from hyperkube_host.apiserver.rest.apply import read_applied
 from hyperkube_host.apiserver.rest.create import admit_virtual, place
 from hyperkube_host.apiserver.rest.options import create_options
-from hyperkube_host.apiserver.rest.patch import APPLY_PATCH, patched, read_patch, type_of
-from hyperkube_host.apiserver.rest.scale import ScaledObjects, applied_scale, unset_scale
 from hyperkube_host.apiserver.rest.services import Services
 from hyperkube_host.apiserver.rest.update import check_name
 from hyperkube_lib.structured_merge.managed_fields import Managed
@@ -101,6 +98,8 @@ def _put(
     options = create_options(request, kind)
     call = services.call(request, target, body=body, verb="update")
     if target.sub is not None and target.sub.name == "scale":
+        from hyperkube_host.apiserver.rest.scale import ScaledObjects  # the other parts need nothing of it
+
         call.objects = ScaledObjects(services, request, target, target.sub, owners)
     old = _current(services, request, target, handler)
     admission = services.admission_request(call, target, "UPDATE", obj=body, old=old, options=options)
@@ -125,6 +124,8 @@ def _patch(
     while True:
         old = _current(services, request, target, handler)
         if old is None:
+            from hyperkube_host.apiserver.rest.scale import unset_scale
+
             old = unset_scale(services.objects.get(target.served.spec.resource, target.name, target.namespace), sub)
         body, owners = _patched(services, request, target, sub, old)
         try:
@@ -142,10 +143,15 @@ def _patched(
     services: Services, request: ApiRequest, target: Target, sub: Subresource, old: Object
 ) -> tuple[Object, Managed | None]:
     """Return what the patch makes of a subresource, and the owners of a Scale that is applied."""
+    from hyperkube_host.apiserver.rest.patch import APPLY_PATCH, patched, read_patch, type_of
+
     patch_type = type_of(request, target)
     codec = target.served.codec_of(sub)
     owners: Managed | None = None
     if patch_type == APPLY_PATCH:
+        from hyperkube_host.apiserver.rest.apply import read_applied
+        from hyperkube_host.apiserver.rest.scale import applied_scale
+
         merged, owners = applied_scale(services, request, target, sub, old, read_applied(request, sub.kind))
         body, _ = codec.decode(merged, report=False)
     else:

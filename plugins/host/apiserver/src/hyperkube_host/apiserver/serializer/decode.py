@@ -7,7 +7,7 @@ Source: kubernetes apimachinery ``pkg/runtime/serializer`` (json, protobuf, code
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 from hyperkube_host.apiserver.request.api_request import ApiRequest
@@ -16,7 +16,6 @@ from hyperkube_host.apiserver.resources.recurring import BUSY_TEMPLATES
 from hyperkube_host.apiserver.resources.served import Codec, ServedResource
 from hyperkube_host.apiserver.serializer import negotiation
 from hyperkube_host.apiserver.serializer.document import Document, as_warnings, read_json, read_yaml
-from hyperkube_host.apiserver.serializer.known_messages import NamedMessage, cut
 from hyperkube_lib.protobuf import Protobuf, ProtobufError, open_envelope
 from hyperkube_lib.serving import json
 from hyperkube_lib.serving.json import JsonError, summary
@@ -29,6 +28,9 @@ from hyperkube.machinery.objects import Object, copy_object
 from hyperkube.machinery.recent import TEMPLATE_MAX, Recent
 from hyperkube.machinery.schema import CompiledSchema, DecodeError
 from hyperkube.machinery.schema.mismatch import TypeMismatch
+
+if TYPE_CHECKING:
+    from hyperkube_host.apiserver.serializer.known_messages import NamedMessage
 
 BODY_LIMIT = 3 * 1024 * 1024
 _SHALLOW = 512
@@ -169,6 +171,8 @@ class BodyDecoder:
         """Return a body that is a message of the kind, cut behind its name; None for any other, and for a long one."""
         if request.headers.get("content-type") != negotiation.PROTOBUF or len(request.body) > TEMPLATE_MAX:
             return None
+        from hyperkube_host.apiserver.serializer.known_messages import cut  # the first body in protobuf asks for it
+
         return cut(request.body, served.kind.api_version, served.kind.kind)
 
     def _is_all_else(self, message: NamedMessage, document: Document, served: ServedResource) -> bool:
