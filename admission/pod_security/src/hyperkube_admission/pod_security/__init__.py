@@ -10,10 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
-from hyperkube_admission.pod_security.baseline import SECCOMP_CONTAINER_ANNOTATION, SECCOMP_POD_ANNOTATION
-from hyperkube_admission.pod_security.findings import name_in
 from hyperkube_admission.pod_security.policies import PREFIX, LevelVersion, Policy, policy_of
-from hyperkube_admission.pod_security.standards import findings_of
 from hyperkube_lib.pod_templates import TEMPLATE_RESOURCES, template_of
 
 from hyperkube.hookspecs import hookimpl
@@ -25,7 +22,7 @@ from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import Forbidden, InternalError, Invalid, NotFound, UsageError
 from hyperkube.machinery.field import FieldError
 from hyperkube.machinery.groups import GroupKind
-from hyperkube.machinery.objects import Object, annotations_of, labels_of, name_of
+from hyperkube.machinery.objects import Object, labels_of, name_of
 from hyperkube.plugin import Plugin, PluginContext
 
 MOST_PODS = 3000
@@ -45,32 +42,6 @@ class Settings:
 
     defaults: Mapping[str, str] = field(default_factory=dict)
     exemptions: Mapping[str, Sequence[str]] = field(default_factory=dict)
-
-
-def _is_significant(new: Object, old: Object) -> bool:
-    """Tell whether an update changed what the standards look at: images and seccomp annotations can change."""
-    if _seccomp_note(new) != _seccomp_note(old):
-        return True
-    for group in ("containers", "initContainers"):
-        ours, theirs = spec_of(new).get(group) or (), spec_of(old).get(group) or ()
-        if len(ours) != len(theirs):
-            return True
-        if any(_differs(mine, his, new, old) for mine, his in zip(ours, theirs, strict=True)):
-            return True
-    known = {name_in(container): container for container in spec_of(old).get("ephemeralContainers") or ()}
-    return any(
-        name_in(container) not in known or _differs(container, known[name_in(container)], new, old)
-        for container in spec_of(new).get("ephemeralContainers") or ()
-    )
-
-
-def _seccomp_note(pod: Object) -> str | None:
-    return annotations_of(pod).get(SECCOMP_POD_ANNOTATION)
-
-
-def _differs(mine: Object, his: Object, new: Object, old: Object) -> bool:
-    note = SECCOMP_CONTAINER_ANNOTATION + name_in(mine)
-    return mine.get("image") != his.get("image") or annotations_of(new).get(note) != annotations_of(old).get(note)
 
 
 def _joined(findings: Sequence[object]) -> str:
@@ -129,8 +100,10 @@ class PodSecurity(Plugin):
         request.annotations[_ENFORCED] = shown
         if asks_for_nothing or (not errors and policy.asks_for_nothing("enforce", "audit", "warn")):
             return
+        from hyperkube_admission.pod_security.significance import is_significant  # the first policy asks for it
+
         pod = request.written()
-        if request.old_object is None or _is_significant(pod, request.old_object):
+        if request.old_object is None or is_significant(pod, request.old_object):
             self._hold_against(request, pod, policy, errors, enforce=True)
 
     def _workload(self, request: AdmissionRequest) -> None:
@@ -169,6 +142,8 @@ class PodSecurity(Plugin):
         if self._is_exempt("runtimeClasses", spec_of(pod).get("runtimeClassName")):
             request.annotations[f"{PREFIX}exempt"] = "runtimeClass"
             return
+        from hyperkube_admission.pod_security.standards import findings_of  # the first policy asks for them
+
         if errors:
             request.annotations[f"{PREFIX}error"] = f"Failed to parse policy: {aggregate(errors)}"
         audited = findings_of(pod, policy.audit)
@@ -197,6 +172,8 @@ class PodSecurity(Plugin):
 
     def _existing(self, namespace: str, enforce: LevelVersion) -> list[str]:
         """Return the warnings about pods that are there already, alike ones together."""
+        from hyperkube_admission.pod_security.standards import findings_of
+
         pods = self.client.list(PODS, namespace).items
         broken: dict[str, list[str]] = {}
         for pod in pods[:MOST_PODS]:
