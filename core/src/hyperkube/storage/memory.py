@@ -16,6 +16,7 @@ from hyperkube.machinery.clock import Clock, SystemClock, Timer
 from hyperkube.storage.retention import Retention
 from hyperkube.storage.sorted_keys import SortedKeys
 from hyperkube.storage.store import (
+    FIRST_REVISION,
     Compacted,
     Compare,
     Delete,
@@ -28,21 +29,9 @@ from hyperkube.storage.store import (
     StoreEvent,
     StoreUnavailable,
     TxnResult,
+    check_distinct,
 )
 from hyperkube.storage.subscriptions import QueueWatch, Subscription, Subscriptions, WantsPrevious, after_revision
-
-FIRST_REVISION = 1
-"""The revision of a store that was never written, as in etcd."""
-
-
-def check_distinct(success: Sequence[Put | Delete]) -> None:
-    """Refuse a transaction that writes a key twice, as etcd does.
-
-    Raises:
-        ValueError: it does.
-    """
-    if len(success) > 1 and len({operation.key for operation in success}) < len(success):
-        raise ValueError("duplicate key given in txn request")
 
 
 class _Lease:

@@ -16,6 +16,9 @@ from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import HyperkubeError
 
+FIRST_REVISION = 1
+"""The revision of a store that was never written, as in etcd."""
+
 
 class StoreError(HyperkubeError):
     """Something a Store raises."""
@@ -100,6 +103,16 @@ class Delete:
     """Remove a key; no effect and no event if it does not exist."""
 
     key: str
+
+
+def check_distinct(success: Sequence[Put | Delete]) -> None:
+    """Refuse a transaction that writes a key twice, as etcd does.
+
+    Raises:
+        ValueError: it does.
+    """
+    if len(success) > 1 and len({operation.key for operation in success}) < len(success):
+        raise ValueError("duplicate key given in txn request")
 
 
 @dataclass(frozen=True, slots=True)

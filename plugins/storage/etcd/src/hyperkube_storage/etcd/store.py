@@ -17,7 +17,6 @@ from hyperkube_storage.etcd.endpoints import Access, Endpoints
 from hyperkube_storage.etcd.watch import EtcdWatch, key_value
 
 from hyperkube.machinery.clock import Clock, SystemClock
-from hyperkube.storage.memory import check_distinct
 from hyperkube.storage.retention import DEFAULT_SECONDS
 from hyperkube.storage.store import (
     Compacted,
@@ -27,6 +26,7 @@ from hyperkube.storage.store import (
     Put,
     RangeResult,
     TxnResult,
+    check_distinct,
 )
 
 if TYPE_CHECKING:

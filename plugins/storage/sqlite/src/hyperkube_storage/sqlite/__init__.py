@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from hyperkube_storage.sqlite.store import SqliteStore
-from hyperkube_storage.sqlite.upkeep import FileUpkeep
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.storage import Upkeep
@@ -51,6 +50,8 @@ class Sqlite(Plugin):
     @hookimpl
     def storage_upkeep(self) -> Upkeep | None:
         """Return what takes care of the file."""
+        from hyperkube_storage.sqlite.upkeep import FileUpkeep  # no server asks for it
+
         return FileUpkeep(self._path(self.settings(SqliteSettings)))
 
     def _path(self, settings: SqliteSettings) -> Path:

@@ -14,7 +14,6 @@ from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 
 from hyperkube_storage.sqlite import rows
-from hyperkube_storage.sqlite.copies import copy
 from hyperkube_storage.sqlite.database import Database, failure
 from hyperkube_storage.sqlite.group_commit import GroupCommit
 from hyperkube_storage.sqlite.index import Batch, Index, Row
@@ -37,9 +36,9 @@ from hyperkube_storage.sqlite.work import (
 
 from hyperkube.machinery.clock import Clock, SystemClock
 from hyperkube.machinery.errors import UsageError
-from hyperkube.storage.memory import FIRST_REVISION, check_distinct
 from hyperkube.storage.retention import DEFAULT_SECONDS
 from hyperkube.storage.store import (
+    FIRST_REVISION,
     Compacted,
     Compare,
     Delete,
@@ -52,6 +51,7 @@ from hyperkube.storage.store import (
     StoreEvent,
     StoreUnavailable,
     TxnResult,
+    check_distinct,
 )
 from hyperkube.storage.subscriptions import QueueWatch, Subscription, Subscriptions, WantsPrevious, after_revision
 
@@ -217,6 +217,8 @@ class SqliteStore:
         self._do(work)
         try:
             if not work.cloned:
+                from hyperkube_storage.sqlite.copies import copy
+
                 with self.database.reader() as connection:
                     copy(connection, target, lease_shift=shift)
             return SqliteStore(target, clock, history_seconds=self._history_seconds)

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from hyperkube_storage.sqlite import live_keys
-from hyperkube_storage.sqlite.copies import clone
 from hyperkube_storage.sqlite.database import SEAL_LEASES, Database, failure
 from hyperkube_storage.sqlite.index import Batch, Entry, Index
 from hyperkube_storage.sqlite.rows import SET_STATE, last_row, read_item
@@ -221,6 +220,8 @@ class CloneFile(Work):
 
     def finish(self) -> None:
         """Bring the file up to date, then clone it."""
+        from hyperkube_storage.sqlite.copies import clone  # the first fork asks for it
+
         try:
             if self._database.finish_checkpoint():
                 self.cloned = clone(self._database.path, self._target, lease_shift=self._lease_shift)
