@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 from hyperkube_controller.csi_attacher import CsiAttacher
-from hyperkube_lib.csi import MemoryDriver
+from hyperkube_lib.csi.memory_driver import MemoryDriver
 
 from hyperkube.kinds.resources import CSI_NODES, NODES, PERSISTENT_VOLUMES, VOLUME_ATTACHMENTS
 from hyperkube.testing.contracts.controller import ControllerContract

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 from hyperkube_controller.csi_modifier import CsiModifier
-from hyperkube_lib.csi import MemoryDriver
+from hyperkube_lib.csi.memory_driver import MemoryDriver
 
 from hyperkube.kinds.resources import EVENTS, PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, VOLUME_ATTRIBUTES_CLASSES
 from hyperkube.testing.contracts.controller import ControllerContract

@@ -1,7 +1,7 @@
 """A cluster with one driver in memory, and the binder's part of provisioning done."""
 
 from hyperkube_controller.csi_provisioner import CsiProvisioner
-from hyperkube_lib.csi import MemoryDriver
+from hyperkube_lib.csi.memory_driver import MemoryDriver
 
 from hyperkube.kinds.resources import (
     CSI_NODES,

@@ -3,7 +3,7 @@
 import itertools
 
 import pytest
-from hyperkube_lib.csi import MemoryDriver
+from hyperkube_lib.csi.memory_driver import MemoryDriver
 from provisioner_world import ALL, DRIVER, GI, KEY, World, claim, plugin_with
 
 from hyperkube.kinds.resources import (

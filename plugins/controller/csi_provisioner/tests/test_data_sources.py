@@ -2,7 +2,7 @@
 
 import pytest
 from hyperkube_controller.csi_provisioner.data_source import SNAPSHOT_CONTENTS, SNAPSHOTS
-from hyperkube_lib.csi import MemoryDriver
+from hyperkube_lib.csi.memory_driver import MemoryDriver
 from provisioner_world import DRIVER, World, claim
 
 from hyperkube.kinds.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES

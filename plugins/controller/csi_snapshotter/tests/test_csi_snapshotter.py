@@ -5,7 +5,7 @@ import itertools
 import pytest
 from hyperkube_controller.csi_snapshotter import CsiSnapshotter
 from hyperkube_controller.csi_snapshotter.objects import CLASSES, CONTENTS, SNAPSHOTS
-from hyperkube_lib.csi import MemoryDriver
+from hyperkube_lib.csi.memory_driver import MemoryDriver
 
 from hyperkube.kinds.resources import (
     CUSTOM_RESOURCE_DEFINITIONS,

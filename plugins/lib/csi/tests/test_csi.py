@@ -1,8 +1,9 @@
 """CSI's words for volumes, and a driver behind a real socket."""
 
 import pytest
-from hyperkube_lib.csi import CONTROLLER, IDENTITY, NODE, CsiFailed, MemoryDriver, access_mode, volume_capability
+from hyperkube_lib.csi import CONTROLLER, IDENTITY, NODE, CsiFailed, access_mode, volume_capability
 from hyperkube_lib.csi.client import CsiClient
+from hyperkube_lib.csi.memory_driver import MemoryDriver
 from hyperkube_lib.csi.schema import csi_schema
 from hyperkube_lib.grpc_messages import GrpcServer
 

@@ -5,7 +5,8 @@ import threading
 from pathlib import Path
 
 import pytest
-from hyperkube_lib.csi import CsiFailed, MemoryDriver
+from hyperkube_lib.csi import CsiFailed
+from hyperkube_lib.csi.memory_driver import MemoryDriver
 from hyperkube_lib.csi.server import CsiServer
 from hyperkube_lib.csi_controllers import Driver, Drivers, DriverSettings
 

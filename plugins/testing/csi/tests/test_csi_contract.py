@@ -6,7 +6,8 @@ import inspect
 from pathlib import Path
 
 import pytest
-from hyperkube_lib.csi import MemoryDriver, refused
+from hyperkube_lib.csi import refused
+from hyperkube_lib.csi.memory_driver import MemoryDriver
 from hyperkube_testing.csi import CsiDriverContract
 
 CONTROLLER = (

@@ -7,7 +7,7 @@ import threading
 from typing import ClassVar
 
 import pytest
-from hyperkube_lib.csi import MemoryDriver
+from hyperkube_lib.csi.memory_driver import MemoryDriver
 from hyperkube_testing.node_contracts.volume import NODE, POD, PersistentVolumeContract, VolumeContract
 from hyperkube_volume.csi import Csi
 from hyperkube_volume.csi.attachment import attachment_name

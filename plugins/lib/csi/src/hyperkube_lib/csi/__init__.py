@@ -1,6 +1,7 @@
-"""CSI 1.x: how a driver is called, what a volume is called there, drivers in Python, and one in memory.
+"""CSI 1.x: how a driver is called, what a volume is called there, and drivers in Python.
 
-`client`, `server` and `schema` stand apart: they import gRPC, which costs nothing where there is no driver.
+`client`, `server` and `schema` stand apart: they import gRPC, which costs nothing where there is no driver. So does
+`memory_driver`, which is for tests.
 Source of messages and rules: github.com/container-storage-interface/spec ``spec.md``.
 """
 
@@ -8,7 +9,6 @@ from hyperkube_lib.csi.calls import CONTROLLER, IDENTITY, NODE, CsiCalls, CsiFai
 from hyperkube_lib.csi.capabilities import access_mode, volume_capability
 from hyperkube_lib.csi.driver import CsiDriver
 from hyperkube_lib.csi.installed import installed_drivers
-from hyperkube_lib.csi.memory_driver import MemoryDriver
 
 __all__ = [
     "CONTROLLER",
@@ -17,7 +17,6 @@ __all__ = [
     "CsiCalls",
     "CsiDriver",
     "CsiFailed",
-    "MemoryDriver",
     "access_mode",
     "installed_drivers",
     "read_capabilities",
