@@ -15,12 +15,8 @@ import orjson
 from hyperkube_host.kubelet.container.pod_status import get_pod_status
 from hyperkube_host.kubelet.probe.exec_probe import run_command
 from hyperkube_host.kubelet.server.auth import KubeletAuth
-from hyperkube_host.kubelet.server.configz import configuration
-from hyperkube_host.kubelet.server.container_log import LogSource
 from hyperkube_host.kubelet.server.metrics_pages import METRICS_PATHS, MetricsPages
-from hyperkube_host.kubelet.server.node_logs import node_logs
 from hyperkube_host.kubelet.server.server_context import ServerContext
-from hyperkube_host.kubelet.server.stream_urls import relay_to_url
 from hyperkube_host.kubelet.types.pod_spec import all_containers_of
 from hyperkube_host.kubelet.types.pod_status import reported_container_statuses
 from hyperkube_lib.serving.exchange import (
@@ -124,6 +120,8 @@ class KubeletHandler:
         if page is not None:
             return page
         if head == "logs":
+            from hyperkube_host.kubelet.server.node_logs import node_logs
+
             return node_logs(self._context.logs, parts[1:])
         if not self._context.options.server.debugging_handlers:
             raise MethodNotAllowed("Debug endpoints are disabled.")
@@ -144,6 +142,8 @@ class KubeletHandler:
             if sandbox is None:
                 raise NotFound(f"not able to find pod sandbox of {parts[2]!r}")
             if isinstance(self._runtime, StreamsByUrl):
+                from hyperkube_host.kubelet.server.stream_urls import relay_to_url
+
                 ports = [port for text in query.get("port", ()) if (port := parse_int(text)) is not None]
                 return relay_to_url(self._runtime.port_forward_url(sandbox.id, ports))
             return PortForwardUpgrade(serve=serve_ports(self._runtime, sandbox.id))
@@ -173,6 +173,8 @@ class KubeletHandler:
         if path in METRICS_PATHS:
             return _text(self._metrics.page(path), "text/plain; version=0.0.4; charset=utf-8")
         if path == "/configz":
+            from hyperkube_host.kubelet.server.configz import configuration
+
             return _json({"kubeletconfig": configuration(self._context.options)})
         return None
 
@@ -202,6 +204,7 @@ class KubeletHandler:
 
     def _container_logs(self, namespace: str, pod_name: str, name: str, query: Query) -> Answer:
         from hyperkube_host.kubelet.logs.log_reader import LogReader
+        from hyperkube_host.kubelet.server.container_log import LogSource
 
         pod = self._pod(namespace, pod_name)
         self._container(pod, name)
@@ -259,6 +262,8 @@ class KubeletHandler:
         if not (stdin or stdout or stderr):
             raise BadRequest("you must specify at least 1 of stdin, stdout, stderr")
         if isinstance(self._runtime, StreamsByUrl):
+            from hyperkube_host.kubelet.server.stream_urls import relay_to_url
+
             streams = {"stdin": stdin, "stdout": stdout, "stderr": stderr, "tty": tty}
             if what == "exec":
                 return relay_to_url(self._runtime.exec_url(status.id, command, **streams))

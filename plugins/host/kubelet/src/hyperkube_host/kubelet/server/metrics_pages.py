@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from hyperkube_host.kubelet.metrics.cadvisor_metrics import cadvisor_metrics
-from hyperkube_host.kubelet.metrics.probe_metrics import probe_metrics
 from hyperkube_host.kubelet.metrics.resource_metrics import failed_scrape, resource_metrics
 from hyperkube_host.kubelet.server.server_context import ServerContext
 from hyperkube_host.kubelet.stats.machine import machine_use
@@ -32,8 +30,12 @@ class MetricsPages:
             except RuntimeFailed:
                 return failed_scrape()
         if path == PROBES:
+            from hyperkube_host.kubelet.metrics.probe_metrics import probe_metrics
+
             return probe_metrics(self._context.probes())
         if path == CADVISOR:
+            from hyperkube_host.kubelet.metrics.cadvisor_metrics import cadvisor_metrics
+
             return cadvisor_metrics(machine_use(), list(summary.running()), self._clock.now().timestamp())
         return self._own()
 

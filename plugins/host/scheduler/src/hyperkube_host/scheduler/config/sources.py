@@ -10,7 +10,6 @@ from typing import TypeVar
 
 from hyperkube_host.scheduler.config.configuration import Configuration, from_object, single
 from hyperkube_host.scheduler.config.plugin_data import PluginTables
-from hyperkube_host.scheduler.config.policy import from_policy
 from hyperkube_host.scheduler.framework.runtime import FAMILY, plugin_class, provider_named
 from hyperkube_host.scheduler.options import ConfigurationOptions
 
@@ -65,13 +64,14 @@ class Source:
         if self._config:
             return _about(self._config, partial(from_object, _parsed(self._config), default, plugin_class))
         weight = self._options.hard_pod_affinity_weight
-        if self._configmap:
-            policy = partial(from_policy, self._policy_of_configmap(), default, hard_affinity_weight=weight)
-            return single(_about(f"ConfigMap {self._configmap}", policy), scheduler_name)
-        if self._policy:
-            policy = partial(from_policy, _parsed(self._policy), default, hard_affinity_weight=weight)
-            return single(_about(self._policy, policy), scheduler_name)
-        return single(_with_hard_affinity(default, weight), scheduler_name)
+        if not (self._configmap or self._policy):
+            return single(_with_hard_affinity(default, weight), scheduler_name)
+        from hyperkube_host.scheduler.config.policy import from_policy  # of the 1.x line, which few clusters have
+
+        content = self._policy_of_configmap() if self._configmap else _parsed(self._policy)
+        policy = partial(from_policy, content, default, hard_affinity_weight=weight)
+        about = f"ConfigMap {self._configmap}" if self._configmap else self._policy
+        return single(_about(about, policy), scheduler_name)
 
     def changed(self) -> bool:
         """Tell whether a file is another one than when it was read last; a bad one is told once."""
