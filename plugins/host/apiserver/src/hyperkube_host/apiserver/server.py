@@ -23,8 +23,6 @@ from hyperkube_host.apiserver.options import Options
 from hyperkube_host.apiserver.pipeline.insecure import InsecureHandler
 from hyperkube_host.apiserver.storage.store_health import StoreAnswers, wait_for_store
 from hyperkube_lib.protobuf import Protobuf
-from hyperkube_lib.serving.loop_turns import LoopTurns
-from hyperkube_lib.serving.thread_turns import ThreadTurns
 from hyperkube_lib.serving.turns import Turns
 from hyperkube_lib.watch_cache.resource_cache import ANY_REVISION
 
@@ -69,10 +67,7 @@ class ApiServer:
         self._model = build_model(foundation, self._stores, warm.cache if warm is not None else None)
         # Writes take turns on one thread where the store takes those of several at once.
         store = self._model.store
-        self._turns: Turns | None = None
-        if isinstance(store, QueuesWrites):
-            kind = LoopTurns if isinstance(store, Subscribable) else ThreadTurns
-            self._turns = kind(store, limit=MOST_WAITING, name="writes", logger=LOGGER)
+        self._turns = _turns_for(store) if isinstance(store, QueuesWrites) else None
         self._access = build_access(foundation, self._turns)
         self.components = _component_health(foundation, self._model)
         self._ssh_keys = _ssh_keys(foundation)
@@ -172,6 +167,17 @@ class ApiServer:
             self._serving.handler.tracer.close()
         if self._stores.opened is not None:
             self._model.store.close()
+
+
+def _turns_for(store: QueuesWrites) -> Turns:
+    """Return where writes take turns: on the loop, or beside it where what they read may come late."""
+    if isinstance(store, Subscribable):
+        from hyperkube_lib.serving.loop_turns import LoopTurns
+
+        return LoopTurns(store, limit=MOST_WAITING, name="writes", logger=LOGGER)
+    from hyperkube_lib.serving.thread_turns import ThreadTurns
+
+    return ThreadTurns(store, limit=MOST_WAITING, name="writes", logger=LOGGER)
 
 
 def _ssh_keys(foundation: Foundation) -> SshKeyInstaller | None:

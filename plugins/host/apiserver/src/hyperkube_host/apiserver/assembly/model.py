@@ -14,7 +14,6 @@ from hyperkube_host.apiserver.resources.api_groups import load_api
 from hyperkube_host.apiserver.resources.registry import Registry
 from hyperkube_host.apiserver.resources.runtime_config import may_serve_legacy, selected
 from hyperkube_host.apiserver.storage.damaged_objects import DamagedObjects
-from hyperkube_host.apiserver.storage.routed_store import RoutedStore
 from hyperkube_host.apiserver.storage.storage_options import (
     HistorySizes,
     check_storage_versions,
@@ -109,7 +108,7 @@ def build_model(foundation: Foundation, stores: Stores, state: CacheState | None
     return Model(
         api=api,
         registry=registry,
-        store=RoutedStore(stores.main, overrides.stores) if overrides.stores else stores.main,
+        store=_routed(stores.main, overrides.stores),
         raw_stores=(*own, *overrides.raw),
         cache=cache,
         other_caches=tuple(overrides.caches.values()),
@@ -124,6 +123,14 @@ class _Overrides:
     stores: dict[str, Store] = field(default_factory=dict)
     caches: dict[str, StoreCache] = field(default_factory=dict)
     raw: list[Store] = field(default_factory=list)
+
+
+def _routed(main: Store, elsewhere: Mapping[str, Store]) -> Store:
+    if not elsewhere:
+        return main
+    from hyperkube_host.apiserver.storage.routed_store import RoutedStore
+
+    return RoutedStore(main, elsewhere)
 
 
 def _store_elsewhere(stores: Stores, caches: _Caches, declared: Sequence[ApiGroupVersion]) -> _Overrides:

@@ -10,11 +10,10 @@ import logging
 from collections.abc import Callable
 from functools import partial
 from ipaddress import ip_address
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from hyperkube_host.apiserver.controlplane.endpoint_reconciler import KubernetesEndpoints
 from hyperkube_host.apiserver.controlplane.identity_lease import IdentityLease
-from hyperkube_host.apiserver.controlplane.storage_versions import GATE, StorageVersions
 from hyperkube_host.apiserver.controlplane.system_objects import HTTPS_PORT, own_address
 from hyperkube_host.apiserver.options import Options
 from hyperkube_host.apiserver.resources.registry import Registry
@@ -25,6 +24,10 @@ from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import HyperkubeError
 from hyperkube.storage.store import Store
 
+if TYPE_CHECKING:
+    from hyperkube_host.apiserver.controlplane.storage_versions import StorageVersions
+
+STORAGE_VERSIONS_GATE = "StorageVersionAPI"
 _BOTH = "lease and endpoints"
 SECONDS = 10.0
 """Source: kubernetes ``pkg/controlplane/instance.go`` (IdentityLeaseRenewIntervalPeriod, the Service's interval)."""
@@ -60,7 +63,9 @@ def identity_of(
         port = options.address.secure_port or HTTPS_PORT
         endpoints = KubernetesEndpoints(store, root, client, address=address, port=port, count=count)
     versions: StorageVersions | None = None
-    if registry is not None and identity is not None and options.gates.get(GATE):
+    if registry is not None and identity is not None and options.gates.get(STORAGE_VERSIONS_GATE):
+        from hyperkube_host.apiserver.controlplane.storage_versions import StorageVersions
+
         versions = StorageVersions(registry, client, clock, identity.name)
     return ApiServerIdentity(identity, endpoints, clock, versions, peers)
 

@@ -17,7 +17,6 @@ from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import AlreadyExists, Conflict, NotFound
 from hyperkube.machinery.objects import Object, metadata
 
-GATE = "StorageVersionAPI"
 SECONDS = 600.0
 
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 import logging
 import threading
 
-from hyperkube_host.apiserver.custom.definitions import storage_version
-
 from hyperkube.client.client import Client
 from hyperkube.kinds.resources import CUSTOM_RESOURCE_DEFINITIONS
 from hyperkube.machinery.clock import Clock
@@ -110,6 +108,8 @@ class Cleanup:
 
 def _resource(crd: Object) -> GroupVersionResource:
     """Return the resource of a definition in the version it is stored in, or else in the first that is served."""
+    from hyperkube_host.apiserver.custom.definitions import storage_version
+
     spec = crd["spec"]
     served = [version["name"] for version in spec["versions"] if version.get("served")]
     stored = storage_version(crd)

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from hyperkube_host.apiserver.custom.cleanup import Cleanup
-from hyperkube_host.apiserver.custom.definitions import RulesOf, group_versions, names_of, no_rules
 from hyperkube_host.apiserver.follower import Follower
 from hyperkube_host.apiserver.resources.registry import Registry
 from hyperkube_lib.webhooks.caller import Caller, Resolver
@@ -22,6 +22,9 @@ from hyperkube.machinery.dial import Dial
 from hyperkube.machinery.errors import Conflict, NotFound
 from hyperkube.machinery.objects import Object, copy_object, is_being_deleted, name_of
 
+if TYPE_CHECKING:
+    from hyperkube_host.apiserver.custom.definitions import RulesOf
+
 
 class DefinitionController:
     """Keeps the registry equal to the definitions, one change at a time."""
@@ -33,7 +36,7 @@ class DefinitionController:
         clock: Clock,
         logger: logging.Logger,
         *,
-        rules_of: RulesOf = no_rules,
+        rules_of: RulesOf | None = None,
         egress: Mapping[str, Dial] | None = None,
     ) -> None:
         self._registry = registry
@@ -103,7 +106,9 @@ class DefinitionController:
         name = name_of(crd)
         if self._specs.get(name) == crd["spec"]:
             return  # only its status or metadata changed: what is known about its objects stays known
-        wanted = group_versions(crd, self._rules_of, caller=self._caller)
+        from hyperkube_host.apiserver.custom.definitions import group_versions, no_rules  # with the first definition
+
+        wanted = group_versions(crd, self._rules_of or no_rules, caller=self._caller)
         before = self._served.get(name, [])
         self._registry.add(wanted, custom=True, anew=_looks_different(self._specs.get(name), crd["spec"]))
         self._served[name], self._specs[name] = wanted, crd["spec"]
@@ -138,6 +143,7 @@ class DefinitionController:
 
     def _status(self, crd: Object) -> Object:
         from hyperkube_host.apiserver.custom.definition_status import next_status
+        from hyperkube_host.apiserver.custom.definitions import names_of
 
         group = crd["spec"]["group"]
         others = [one for one in self._known.values() if name_of(one) != name_of(crd) and one["spec"]["group"] == group]
