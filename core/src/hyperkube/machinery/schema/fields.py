@@ -162,23 +162,27 @@ class Inline(Struct):
     """Another schema whose members are members of this one in JSON; on the wire it is a message of its own."""
 
 
-class List(KubeField):
-    """A list of scalars, structs or maps; the items are a field, or a schema's name for structs."""
+class _Items(KubeField):
+    """Many values of one kind."""
 
     def __init__(self, items: KubeField | str, number: int = 0, **traits: Unpack[Traits]) -> None:
-        """Declare a list of `items`."""
+        """Declare what each of `items` is: a field, or the name of a schema for structs."""
         super().__init__(number, **traits)
         self.items: KubeField = Struct(items) if isinstance(items, str) else items
-
-    @property
-    def go_type(self) -> str:
-        """The Go type as decoding errors show it."""
-        return self.typedef or f"[]{self.items.go_type}"
 
     def settle(self, attribute: str, home: str) -> None:
         """Tell the items where they are declared, too."""
         super().settle(attribute, home)
         self.items.settle("", home)
+
+
+class List(_Items):
+    """A list of scalars, structs or maps; the items are a field, or a schema's name for structs."""
+
+    @property
+    def go_type(self) -> str:
+        """The Go type as decoding errors show it."""
+        return self.typedef or f"[]{self.items.go_type}"
 
     def _decode(self, value: Any) -> Any:
         if not isinstance(value, list):
@@ -186,23 +190,13 @@ class List(KubeField):
         return [self.items.deserialize(item) for item in value]
 
 
-class Map(KubeField):
+class Map(_Items):
     """A map from strings to scalars, structs or lists; the values are a field, or a schema's name for structs."""
-
-    def __init__(self, values: KubeField | str, number: int = 0, **traits: Unpack[Traits]) -> None:
-        """Declare a map to `values`."""
-        super().__init__(number, **traits)
-        self.items: KubeField = Struct(values) if isinstance(values, str) else values
 
     @property
     def go_type(self) -> str:
         """The Go type as decoding errors show it."""
         return self.typedef or f"map[string]{self.items.go_type}"
-
-    def settle(self, attribute: str, home: str) -> None:
-        """Tell the items where they are declared, too."""
-        super().settle(attribute, home)
-        self.items.settle("", home)
 
     def _decode(self, value: Any) -> Any:
         if not isinstance(value, dict):
