@@ -1,5 +1,8 @@
 """The API server's flags: all that Kubernetes has had are taken, and what does nothing says so."""
 
+import subprocess
+import sys
+
 import pytest
 from hyperkube_host.apiserver.command import COMMAND
 from hyperkube_host.apiserver.completion import complete
@@ -154,3 +157,20 @@ def test_a_key_that_verifies_leaves_the_server_able_to_verify_its_own_tokens(tmp
     signing = str(tmp_path / "service-account.key")
     assert accounts.service_account_signing_key_file == signing
     assert accounts.service_account_key_file == ("a.key", signing)
+
+
+def test_a_server_makes_its_certificate_and_its_key_once_and_rests_without_the_library_that_does(tmp_path):
+    program = (
+        "import sys\n"
+        "from hyperkube_host.apiserver.command import COMMAND\n"
+        "from hyperkube_host.apiserver.completion import complete\n"
+        f"complete(COMMAND.parse(['--storage-backend=memory', '--cert-dir={tmp_path}', '--secure-port=6443']))\n"
+        "print('cryptography' in sys.modules)"
+    )
+    made = []
+    for _ in range(2):
+        assert subprocess.run([sys.executable, "-c", program], capture_output=True, check=True).stdout == b"False\n"
+        made.append({path.name: path.read_bytes() for path in tmp_path.iterdir()})
+
+    assert made[0] == made[1]
+    assert set(made[0]) == {"apiserver.crt", "apiserver.key", "service-account.key"}

@@ -1,11 +1,13 @@
 """A server's certificate that another process makes."""
 
+import os
 import ssl
+import threading
 from datetime import timedelta
 
 import pytest
 from cryptography import x509
-from hyperkube_lib.serving.certificates_apart import AUTHORITY, CERTIFICATE, KEY, issue_apart
+from hyperkube_lib.serving.certificates_apart import AUTHORITY, CERTIFICATE, KEY, in_a_child, issue_apart
 
 from hyperkube.machinery.clock import FakeClock
 
@@ -31,3 +33,26 @@ def test_what_cannot_be_made_is_told_in_one_line(tmp_path):
 
     with pytest.raises(OSError, match=r"^cannot make a certificate for 'metrics': \w+Error: [^\n]+$"):
         issue_apart(tmp_path, "metrics", dns=[], address="127.0.0.1", now=NOW)
+
+
+def test_a_child_makes_what_a_process_of_one_thread_wants(tmp_path, monkeypatch):
+    monkeypatch.setattr(threading, "active_count", lambda: 1)
+
+    in_a_child(lambda: (tmp_path / "maker").write_text(str(os.getpid())))
+
+    assert int((tmp_path / "maker").read_text()) != os.getpid()
+
+
+def test_beside_other_threads_it_is_made_right_here(tmp_path, monkeypatch):
+    monkeypatch.setattr(threading, "active_count", lambda: 2)
+
+    in_a_child(lambda: (tmp_path / "maker").write_text(str(os.getpid())))
+
+    assert int((tmp_path / "maker").read_text()) == os.getpid()
+
+
+def test_what_fails_in_the_child_is_raised_here(monkeypatch):
+    monkeypatch.setattr(threading, "active_count", lambda: 1)
+
+    with pytest.raises(ZeroDivisionError):
+        in_a_child(lambda: 1 // 0)

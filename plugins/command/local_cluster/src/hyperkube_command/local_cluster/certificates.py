@@ -7,9 +7,8 @@ is noted beside their authority, so that no server of this cluster has to load i
 
 from __future__ import annotations
 
-import os
-import threading
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,25 +35,11 @@ RENEW_BEFORE = timedelta(days=30)
 
 
 def write_credentials_apart(cluster: ClusterOptions) -> None:
-    """Do what `write_credentials` does in a child that ends, so that the library it takes (3.5 MiB) ends with it.
+    """Do what `write_credentials` does in a child that ends, where that may be."""
+    if not _are_current(cluster, SystemClock()):
+        from hyperkube_lib.serving.certificates_apart import in_a_child
 
-    Only where this process has no other thread, as none of them, nor what it holds, would be in the child. What fails
-    there is done again here, to be raised.
-    """
-    if _are_current(cluster, SystemClock()):
-        return
-    if threading.active_count() > 1:
-        write_credentials(cluster)
-        return
-    child = os.fork()
-    if not child:
-        try:
-            write_credentials(cluster)
-            os._exit(0)
-        finally:
-            os._exit(1)
-    if os.waitpid(child, 0)[1]:
-        write_credentials(cluster)
+        in_a_child(partial(write_credentials, cluster))
 
 
 def write_credentials(cluster: ClusterOptions, clock: Clock | None = None) -> None:

@@ -1,14 +1,16 @@
-"""Makes a server's certificate in a process of its own, so that the library it takes (3.5 MiB) ends with it.
+"""Makes certificates in a process of their own, so that the library that it takes (3.5 MiB) ends with it.
 
-For a server that makes one at its start and verifies none later. A fork of this process would do where it has one
-thread; here there may be many, so that it is a new interpreter: a fifth of a second.
+For a server that makes them at its start and verifies none later. Where this process has one thread its fork does;
+where there may be many it is a new interpreter: a fifth of a second.
 """
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -16,6 +18,26 @@ from hyperkube.machinery.clock import FakeClock
 
 AUTHORITY, CERTIFICATE, KEY = "ca.crt", "tls.crt", "tls.key"
 _SECONDS = 60.0
+
+
+def in_a_child(make: Callable[[], object]) -> None:
+    """Call `make` in a fork of this process that ends with it, for the files that it writes.
+
+    Only where this process has no other thread, as none of them, nor what it holds, would be in the child; else right
+    here. What fails in the child is done again here, to be raised.
+    """
+    if threading.active_count() > 1:
+        make()
+        return
+    child = os.fork()
+    if not child:
+        try:
+            make()
+            os._exit(0)
+        finally:
+            os._exit(1)
+    if os.waitpid(child, 0)[1]:
+        make()
 
 
 def issue_apart(folder: Path, name: str, *, dns: Sequence[str], address: str, now: datetime) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ipaddress
+import ssl
 from collections.abc import Sequence
 from pathlib import Path
 
+from hyperkube.machinery.clock import SystemClock
 from hyperkube.machinery.errors import UsageError
 
 
@@ -19,6 +21,26 @@ def service_address(service_range: str) -> str:
     if network.num_addresses < 8:
         raise UsageError(f"--service-cluster-ip-range={service_range!r} must have at least 8 addresses")
     return str(network[1])
+
+
+def is_current(cert: Path, key: Path, name: str) -> bool:
+    """Tell whether a pair that a server `name` made for itself is there and valid, without the library that makes one.
+
+    OpenSSL tells of the authority that follows the certificate in its file, and ends with it.
+    """
+    if not (cert.is_file() and key.is_file()):
+        return False
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    try:
+        context.load_verify_locations(cert)
+    except (ssl.SSLError, OSError):
+        return False
+    now = SystemClock().now().timestamp()
+    return any(
+        value.startswith(f"{name}-ca@") and ssl.cert_time_to_seconds(str(authority["notAfter"])) > now
+        for authority in context.get_ca_certs()
+        for ((_, value),) in authority["subject"]
+    )
 
 
 def serving_pair(
@@ -36,9 +58,11 @@ def serving_pair(
             if not Path(path).is_file():
                 raise UsageError(f"file {path!r} does not exist")
         return given
+    cert, key = folder / f"{name}.crt", folder / f"{name}.key"
+    if is_current(cert, key, name):
+        return str(cert), str(key)
     from hyperkube_lib.serving.certificates import ensure_self_signed
 
-    cert, key = folder / f"{name}.crt", folder / f"{name}.key"
     addresses = sorted({str(ipaddress.ip_address(ip)) for ip in ips})
     try:
         ensure_self_signed(cert, key, name, dns=dns, ips=addresses)
@@ -53,10 +77,10 @@ def ensure_key(path: Path) -> str:
     Raises:
         UsageError: the folder cannot be written.
     """
-    from hyperkube_lib.serving.certificates import signing_key, write_private
-
     try:
         if not path.exists():
+            from hyperkube_lib.serving.certificates import signing_key, write_private
+
             private, _public = signing_key()
             write_private(path, private)
     except OSError as error:
