@@ -6,6 +6,7 @@ import ipaddress
 import ssl
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from hyperkube.machinery.clock import SystemClock
 from hyperkube.machinery.errors import UsageError
@@ -36,9 +37,10 @@ def is_current(cert: Path, key: Path, name: str) -> bool:
     except (ssl.SSLError, OSError):
         return False
     now = SystemClock().now().timestamp()
+    authorities: list[dict[str, Any]] = [*context.get_ca_certs()]
     return any(
-        value.startswith(f"{name}-ca@") and ssl.cert_time_to_seconds(str(authority["notAfter"])) > now
-        for authority in context.get_ca_certs()
+        value.startswith(f"{name}-ca@") and ssl.cert_time_to_seconds(authority["notAfter"]) > now
+        for authority in authorities
         for ((_, value),) in authority["subject"]
     )
 

@@ -208,8 +208,7 @@ class SqliteStore:
     def fork(self, folder: Path, clock: Clock | None = None) -> SqliteStore:
         """Return a store in a file of `folder` that begins as this one is now.
 
-        On a file system that can share blocks between files this copies nothing; else it reads the whole file, beside
-        the writers.
+        Where the file system lets files share blocks this copies nothing; else it reads the whole file, beside writers.
         """
         clock = clock or self.clock
         target, shift = folder / self.database.path.name, (clock.now() - self.clock.now()).total_seconds()
