@@ -6,7 +6,6 @@ import gzip
 import threading
 
 import pytest
-from hyperkube_lib.serving import body_writer
 from hyperkube_lib.serving.exchange import StreamResponse
 from hyperkube_lib.serving.finite_streams import AHEAD_BYTES, EndingSource, PieceSource, gathered
 
@@ -122,8 +121,7 @@ def test_workers_are_only_a_little_ahead_of_their_client(toy, edge, connect):
     assert closed.wait(30)
 
 
-def test_the_loop_does_all_else_behind_each_piece_where_that_takes_no_time(toy, edge, connect, monkeypatch):
-    monkeypatch.setattr(body_writer, "LONGEST_SHARE", 0.0)
+def test_the_loop_does_all_else_behind_each_piece(toy, edge, connect):
     turns, at = [0], []
 
     def pieces():

@@ -9,13 +9,6 @@ from typing import Protocol
 from hyperkube_lib.serving.exchange import AllChunks, ChunkSource
 from hyperkube_lib.serving.loop import EdgeLoop
 
-from hyperkube.machinery.clock import SystemClock
-
-LONGEST_SHARE = 0.005
-"""Seconds of pieces between two looks at the sockets at most."""
-
-_monotonic = SystemClock().monotonic  # of the machine, whatever the cluster's time
-
 
 class Sink(Protocol):
     """Where a body goes; all on the loop."""
@@ -47,12 +40,11 @@ class BodyWriter:
     A client that does not keep up is left alone: the source holds what it has, in its own bounds, and the connection's
     stall timeout ends both.
 
-    A body that `gives_way` always has more. So between two looks at the sockets it has as much of the loop's time as
-    all else has had since the last, a piece at least and `LONGEST_SHARE` at most: an idle loop looks at them behind
-    each piece, and a busy one, whose rounds are longer than a piece, does not make the body wait a round for each.
+    A body that `gives_way` always has more: behind each piece of it the loop looks at its sockets first, as a slice of
+    flushes may last twenty times as long as a piece, and an answer to others waits for several of them.
     """
 
-    __slots__ = ("_behind", "_ended", "_flushed", "_gives_way", "_logger", "_loop", "_rung", "_sink", "_source")
+    __slots__ = ("_behind", "_ended", "_gives_way", "_logger", "_loop", "_rung", "_sink", "_source")
 
     def __init__(
         self, source: ChunkSource, sink: Sink, *, loop: EdgeLoop, logger: logging.Logger, gives_way: bool = False
@@ -65,7 +57,6 @@ class BodyWriter:
         self._rung = False
         self._behind = False
         self._ended = False
-        self._flushed = _monotonic()
 
     def start(self) -> None:
         """Subscribe and send what is there already."""
@@ -81,39 +72,27 @@ class BodyWriter:
     def flush(self) -> None:
         """Send what the source has now, and come back for more unless that was all."""
         self._rung = False
-        if not self._gives_way:
-            if self._send():
-                self.notify()
-            return
-        begun = _monotonic()
-        until = begun + min(begun - self._flushed, LONGEST_SHARE)
-        while self._send():
-            if _monotonic() >= until:
-                self._loop.asyncio.call_soon(self.notify)
-                break
-        self._flushed = _monotonic()
-
-    def _send(self) -> bool:
-        """Send what the source has now; tell whether it may have more."""
         if self._ended:
-            return False
+            return
         if not self._sink.writable:
             self._behind = True
-            return False
+            return
         try:
             chunks = self._source.drain()
         except Exception:
             self._logger.exception("a stream's source failed")
             self.stop()
             self._sink.end_body(broken=True)
-            return False
+            return
         if chunks is None:
             self.stop()
             self._sink.end_body(broken=False)
-            return False
-        if chunks:
+        elif chunks:
             self._sink.send_chunks(chunks)
-        return bool(chunks) and not isinstance(chunks, AllChunks)
+            if self._gives_way:
+                self._loop.asyncio.call_soon(self.notify)
+            elif not isinstance(chunks, AllChunks):
+                self.notify()
 
     def resume(self) -> None:
         """The client has caught up."""
