@@ -14,7 +14,8 @@ import pytest
 
 GOLDEN = Path(__file__).parents[4] / "shared" / "golden-node"
 HYPERKUBE = Path(sys.executable).with_name("hyperkube")
-API_PORT, LAB_PORT = 35403, 35000
+API_PORT, LAB_PORT = 25403, 25000
+"""Below those from which the system takes one for a connection that anything makes."""
 TOKENS = (
     'golden-admin-token,admin,uid-admin,"system:masters"\n'
     'golden-node-token,system:node:golden-node,uid-node,"system:nodes"\n'
