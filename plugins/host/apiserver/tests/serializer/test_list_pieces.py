@@ -114,7 +114,7 @@ AGE = re.compile(rb"\b\d+s\b")
 @pytest.mark.parametrize("seconds", [0.0, 3600.0], ids=["item by item", "as many as fit"])
 def test_the_pieces_are_the_same_bytes(server, monkeypatch, path, accept, slow, seconds):
     whole = asked(server, "GET", path, accept=accept)
-    for name, size in (("LARGE", 4000), ("LARGE_ENCODED", 500), ("PIECE_BYTES", 3000)):
+    for name, size in (("LARGE", 1000), ("LARGE_ENCODED", 500), ("PIECE_BYTES", 3000)):
         monkeypatch.setattr(list_pieces, name, size)
     monkeypatch.setattr(list_texts, "FEW", 1)
     for form in ("INDENTED", "YAML_TEXT"):
@@ -144,6 +144,22 @@ def test_a_list_that_ends_where_it_would_be_large_is_whole(server, monkeypatch):
     assert asked(server, "GET", MAPS).body == whole
     monkeypatch.setattr(list_pieces, "LARGE", sum(sizes))
     assert gathered(asked(server, "GET", MAPS)).body == whole
+
+
+@pytest.mark.parametrize(
+    "accept", ["application/vnd.kubernetes.protobuf", f"application/json;{META}=Table"], ids=["protobuf", "table"]
+)
+def test_a_list_of_what_is_kept_is_whole_up_to_the_size_of_one_in_json(server, monkeypatch, accept):
+    whole = asked(server, "GET", MAPS, accept=accept)
+    monkeypatch.setattr(list_pieces, "LARGE_ENCODED", 1000)
+    monkeypatch.setattr(list_pieces, "KEPT_SECONDS", 3600.0)
+    kept = asked(server, "GET", MAPS, accept=accept)
+    monkeypatch.setattr(list_pieces, "KEPT_SECONDS", 0.0)
+    made = asked(server, "GET", MAPS, accept=accept)
+
+    assert isinstance(kept, Response)
+    assert isinstance(made, StreamResponse)
+    assert AGE.sub(b"", gathered(made).body) == AGE.sub(b"", kept.body) == AGE.sub(b"", whole.body)
 
 
 @pytest.mark.usefixtures("small_pieces")

@@ -28,6 +28,10 @@ LARGE = 4 << 20
 LARGE_ENCODED = 1 << 20
 """The same of one that is not sent as it is kept: a thousand rows or messages, each of which may have to be made."""
 
+KEPT_SECONDS = 0.02
+"""How long what follows then may take, up to `LARGE` bytes: rows or messages that are kept do, and those are sent as a
+whole for a fourth of what their pieces cost."""
+
 MANY = 5000
 """Objects above which a list is large whatever they are, and what is packed of them in the cache stays so: to pack all
 of a cluster again costs a second."""
@@ -170,7 +174,7 @@ class ListBody(_InPieces):
         Raises:
             ApiError: an item cannot be encoded; the pieces raise it, too.
         """
-        first = _first(self.items, LARGE_ENCODED if self.slow else LARGE)
+        first = _first(self.items, slow=self.slow)
         if first:
             first[0] = first[0][1:]  # no comma before the first item
         if self.items.ended:
@@ -201,7 +205,7 @@ class MessageList(_InPieces):
 
     def encoded(self) -> bytes | Iterator[bytes]:
         """Return it as a whole if it is small, else its pieces, among them empty ones."""
-        first = _first(self._items, LARGE_ENCODED)
+        first = _first(self._items, slow=True)
         if not self._items.ended:
             return self._pieces(first)
         before, after = self._around(sum(map(len, first)))
@@ -222,9 +226,14 @@ def whole_list(body: bytes) -> ListBody:
     return ListBody(body, _NoItems(), b"")
 
 
-def _first(items: Items, size: int) -> Parts:
-    """Return the first items, all of a small list."""
-    return items.take(PIECE_BYTES, SLICE_SECONDS) if items.many else items.take(size)
+def _first(items: Items, *, slow: bool) -> Parts:
+    """Return the first items, all of a small list; of a slow one, whose items may have to be made, fewer."""
+    if items.many:
+        return items.take(PIECE_BYTES, SLICE_SECONDS)
+    first = items.take(LARGE_ENCODED if slow else LARGE)
+    if slow and not items.ended:
+        first += items.take(LARGE - LARGE_ENCODED, KEPT_SECONDS)
+    return first
 
 
 def _joined(parts: Parts) -> Iterator[bytes]:
