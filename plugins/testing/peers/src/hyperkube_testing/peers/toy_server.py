@@ -49,7 +49,7 @@ class QueueSource:
     Attributes:
         pieces: those that have not been taken yet.
         ended: nothing more comes.
-        closed: set when nobody reads any more.
+        closed: set when there is no reader any more.
     """
 
     def __init__(self) -> None:
@@ -89,7 +89,7 @@ class EndlessSource:
     """A body of which there is always more.
 
     Attributes:
-        closed: set when nobody reads any more.
+        closed: set when there is no reader any more.
     """
 
     def __init__(self, piece: bytes) -> None:
