@@ -121,7 +121,8 @@ class Streams:
         try:
             return await stream.whole
         finally:
-            if connection.streams.pop(number, None) is not None and not (stream.whole.done() or connection.is_over):
+            goes_on = stream.whole.cancelled() or not stream.whole.done()  # it is cancelled with its task
+            if connection.streams.pop(number, None) is not None and goes_on and not connection.is_over:
                 connection.h2.reset_stream(number, _CANCEL)
                 connection.write()
 

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import socket
 import threading
+import time
+import weakref
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from h2.settings import SettingCodes
 from hyperkube_lib.http2.request_streams import WINDOW
+from hyperkube_lib.http2.server_connection import ServerConnection
 from hyperkube_lib.http2.serving import Http2Serving
 from hyperkube_lib.serving.edge import Edge
 from hyperkube_lib.serving.exchange import ExecUpgrade, HttpRequest, RelayUpgrade, Response, StreamResponse
 from hyperkube_lib.serving.finite_streams import EndingSource, PieceSource
 from hyperkube_lib.serving.limits import EdgeLimits
+from hyperkube_lib.serving.protocol import Connection
 from hyperkube_testing.peers.toy_server import EndlessSource
 
 if TYPE_CHECKING:
@@ -255,6 +260,53 @@ def test_a_watch_is_let_go_when_the_client_hangs_up(
     peer.close()
 
     assert source.closed.wait(5)
+
+
+@pytest.fixture
+def no_collections() -> Iterator[None]:
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def test_a_connection_and_its_watch_go_without_the_collector_of_garbage(
+    start: Start,
+    connect: Connect,
+    toy: Toy,
+    new_source: type[QueueSource],
+    no_collections: None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lasting: list[weakref.ref[Any]] = []
+    make, lose = Connection.connection_made, ServerConnection.connection_lost
+
+    def made(connection: Connection, transport: Any) -> None:
+        lasting.append(weakref.ref(connection))
+        make(connection, transport)
+
+    def lost(connection: ServerConnection, exc: Exception | None) -> None:
+        lasting.append(weakref.ref(connection.h2))
+        lose(connection, exc)
+
+    def watch(_: HttpRequest) -> StreamResponse:
+        source = new_source()
+        lasting.append(weakref.ref(source))
+        source.put(b"one")
+        return StreamResponse(source=source)
+
+    monkeypatch.setattr(Connection, "connection_made", made)
+    monkeypatch.setattr(ServerConnection, "connection_lost", lost)
+    toy.routes["/watch"] = watch
+    client = connect(start())
+    number = client.ask("/watch")
+    client.until(lambda: client.bodies.get(number) == b"one")
+
+    client.close()
+
+    until = time.monotonic() + 30
+    while (len(lasting) < 3 or any(each() is not None for each in lasting)) and time.monotonic() < until:
+        time.sleep(0.01)
+    assert [each() for each in lasting] == [None, None, None]
 
 
 @pytest.mark.parametrize("name", ["connection", "upgrade", "transfer-encoding", "keep-alive", "proxy-connection"])

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import resource
 import socket
 import ssl
 import threading
+import time
+import weakref
 
 import pytest
 from hyperkube_lib.serving.exchange import AllChunks, Response, StreamResponse
 from hyperkube_lib.serving.limits import EdgeLimits
-from hyperkube_testing.peers.toy_server import EndlessSource
+from hyperkube_testing.peers.toy_server import EndlessSource, QueueSource
 
 
 def test_pieces_arrive_as_they_come(toy, edge, connect, source):
@@ -89,6 +92,41 @@ def without_a_word(sock):
 def with_goodbye(sock):
     with contextlib.suppress(OSError):  # what was on its way comes before the server's
         sock.unwrap()
+
+
+@pytest.fixture
+def no_collections():
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.parametrize("leaves", [False, True], ids=["at its end", "when the client leaves"])
+def test_a_body_goes_without_the_collector_of_garbage(toy, edge, connect, no_collections, leaves):
+    sources = []
+
+    def answer(_):
+        source = QueueSource()
+        sources.append(weakref.ref(source))
+        source.put(b"one\n")
+        return StreamResponse(source=source)
+
+    toy.routes["/watch"] = answer
+    client = connect(edge)
+    client.get("/watch")
+    client.head()
+    client.chunk()
+    if leaves:
+        client.sock.close()
+    else:
+        sources[0]().end()
+        client.chunk()
+
+    until = time.monotonic() + 30
+    while sources[0]() is not None and time.monotonic() < until:
+        time.sleep(0.01)
+
+    assert sources[0]() is None
 
 
 @pytest.mark.parametrize("leave", [without_a_word, with_goodbye])

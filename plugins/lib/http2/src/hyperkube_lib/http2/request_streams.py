@@ -78,6 +78,10 @@ def _settings(max_streams: int, max_head: int) -> Settings:
 class _Connection(H2Connection):
     MAX_CLOSED_STREAMS = _CLOSED_STREAMS
 
+    def let_go(self) -> None:
+        """Let go of the methods that read frames, when none is read any more: they refer to the connection."""
+        self._frame_dispatch_table = {}
+
 
 class RequestStreams(asyncio.Protocol):
     """Makes `ServerStream`s of frames.

@@ -81,6 +81,7 @@ class ServerConnection(AnswerStreams):
         self._transport = self._tls_end = None
         self.service.leave(self)
         self._end_all()
+        self.h2.let_go()
 
     def eof_received(self) -> bool:
         """The client sends no more: over TLS that is its end."""

@@ -44,24 +44,25 @@ class BodyWriter:
     flushes may last twenty times as long as a piece, and an answer to others waits for several of them.
     """
 
-    __slots__ = ("_behind", "_ended", "_gives_way", "_logger", "_loop", "_rung", "_sink", "_source")
+    __slots__ = ("_behind", "_gives_way", "_logger", "_loop", "_rung", "_sink", "_source")
 
     def __init__(
         self, source: ChunkSource, sink: Sink, *, loop: EdgeLoop, logger: logging.Logger, gives_way: bool = False
     ) -> None:
-        self._source = source
+        self._source: ChunkSource | None = source
+        """None when the body has ended: the source rings here, and both would wait for the collector of garbage."""
         self._gives_way = gives_way
         self._sink = sink
         self._loop = loop
         self._logger = logger
         self._rung = False
         self._behind = False
-        self._ended = False
 
     def start(self) -> None:
         """Subscribe and send what is there already."""
-        self._source.subscribe(self.notify)
-        self.notify()
+        if self._source is not None:
+            self._source.subscribe(self.notify)
+            self.notify()
 
     def notify(self) -> None:
         """Ask for a flush in the loop's next round; from any thread, cheap when one is due already."""
@@ -72,13 +73,14 @@ class BodyWriter:
     def flush(self) -> None:
         """Send what the source has now, and come back for more unless that was all."""
         self._rung = False
-        if self._ended:
+        source = self._source
+        if source is None:
             return
         if not self._sink.writable:
             self._behind = True
             return
         try:
-            chunks = self._source.drain()
+            chunks = source.drain()
         except Exception:
             self._logger.exception("a stream's source failed")
             self.stop()
@@ -102,9 +104,9 @@ class BodyWriter:
 
     def stop(self) -> None:
         """Let go of the source; idempotent."""
-        if not self._ended:
-            self._ended = True
+        source, self._source = self._source, None
+        if source is not None:
             try:
-                self._source.close()
+                source.close()
             except Exception:
                 self._logger.exception("a stream's source could not be closed")

@@ -73,6 +73,7 @@ class Connection(ClosingReader):
         other = self.service.negotiated
         if other is not None and self._secure and ssl_object.selected_alpn_protocol() == other.name:
             other.take(self.service, self._transport, self._certificate, self._peer)
+            self._transport = self._parser = None  # which refers to this; the connection would last as long
             return
         self._tls_end = tls_end(transport) if self._secure else None
         self.service.join(self)

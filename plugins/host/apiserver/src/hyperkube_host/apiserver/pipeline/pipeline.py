@@ -21,6 +21,7 @@ from hyperkube_host.apiserver.routes.paths import Paths
 from hyperkube_host.apiserver.serializer.path_errors import PathNotFound
 from hyperkube_lib.serving.exchange import Answer
 
+from hyperkube.hookspecs.authz import Attributes
 from hyperkube.machinery.errors import ApiError, InternalError, ServiceUnavailable
 from hyperkube.plugin.failures import described
 from hyperkube.storage.store import GroupsWrites, StoreError, StoreFull, StoreUnavailable
@@ -68,10 +69,12 @@ class Pipeline:
             request.annotations["authorization.k8s.io/decision"] = "allow" if decision.allowed else "forbid"
             request.annotations["authorization.k8s.io/reason"] = decision.reason
         if not decision.allowed:
-            error = refusal(attributes, decision.reason)
-            if self._explanations is not None:
-                error = self._explanations.forbidden(attributes, request.audit_id, error)
-            raise error
+            raise self._refused(attributes, decision.reason, request.audit_id)
+
+    def _refused(self, attributes: Attributes, reason: str, audit_id: str) -> ApiError:
+        """Return the error, which has no name where it is raised: its traceback would refer to what refers to it."""
+        error = refusal(attributes, reason)
+        return error if self._explanations is None else self._explanations.forbidden(attributes, audit_id, error)
 
     def answer(self, request: ApiRequest) -> Result:
         """Return the result of an authorized request.
