@@ -6,19 +6,23 @@ to read: and of a write the length of its body, which may differ. Whatever is no
 in pieces, one with a GET, an upgrade, a fragment, a repeated field, bytes outside of the URL's alphabet) is left to the
 parser.
 
-A first line is remembered when it comes a second time: what a client reads of many objects, each once, takes no place.
-Used on the loop's thread alone, one for all connections of a server; bounded in number and in size.
+A first line is remembered while it comes again within seconds (`AgingCache`): what a client asks of many objects, each
+once in a while, takes no place. Used on the loop's thread alone, one for all connections of a server; bounded in number
+and in size.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 from urllib.parse import unquote
 
+from hyperkube_lib.serving.aging_cache import AgingCache
+
+from hyperkube.machinery.clock import SystemClock
 from hyperkube.machinery.dataclass import dataclass
-from hyperkube.machinery.recent import SeenBefore, forgets
+from hyperkube.machinery.recent import forgets
 
 LONGEST = 4096
 """Bytes of a request that is looked up at all; a service account's token is about one thousand."""
@@ -79,17 +83,16 @@ class Known(NamedTuple):
 
 
 class KnownHeads:
-    """Remembers first lines and the lines behind them."""
+    """Remembers first lines and the lines behind them; `monotonic` returns seconds that never go back."""
 
-    def __init__(self) -> None:
-        self._lines: dict[bytes, Target] = {}
+    def __init__(self, monotonic: Callable[[], float] = SystemClock.monotonic) -> None:
+        self._lines: AgingCache[bytes, Target] = AgingCache(_MOST_LINES, monotonic)
         self._heads: dict[bytes, Head] = {}
-        self._seen_before = SeenBefore()
         forgets(self)
 
     def forget(self) -> None:
         """Forget all lines; on any thread, as each is looked up once."""
-        self._lines.clear()
+        self._lines.forget()
         self._heads.clear()
 
     def find(self, data: bytes, longest: int = LONGEST) -> Known | None:
@@ -138,15 +141,15 @@ class KnownHeads:
         self._heads[lines] = Head(headers, gzip)
 
     def _read_line(self, line: bytes) -> Target | None:
+        target = self._lines.find(line)
+        if target is not None:
+            return target
         match = _LINE.fullmatch(line)
         if match is None:
             return None
         raw, query = match[2].decode(), (match[3] or b"").decode()
         target = Target(match[1].decode(), unquote(raw) if "%" in raw else raw, raw, query)
-        if self._seen_before(line):
-            if len(self._lines) >= _MOST_LINES:
-                self._lines.clear()
-            self._lines[line] = target
+        self._lines.keep(line, target)
         return target
 
 

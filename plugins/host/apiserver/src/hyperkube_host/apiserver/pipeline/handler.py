@@ -104,7 +104,7 @@ class ApiHandler:
         self._logger = logger
         self._random = Random()  # noqa: S311 -- tells requests apart, nothing more
         self.turns = turns
-        self._paths = KnownPaths()
+        self._paths = KnownPaths(clock.monotonic)
         self._turn_taking: TurnTaking | None = None
         if turns is not None:
             self._turn_taking = TurnTaking(pipeline.services, authentication, audit, clock, self._paths, turns.store)

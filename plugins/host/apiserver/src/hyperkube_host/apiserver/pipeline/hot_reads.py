@@ -40,6 +40,7 @@ from hyperkube_host.apiserver.serializer.negotiation import (
     negotiate,
 )
 from hyperkube_host.apiserver.serializer.path_errors import PathNotFound
+from hyperkube_lib.serving.aging_cache import AgingCache
 from hyperkube_lib.serving.exchange import HttpRequest, Response, WaitForStore
 from hyperkube_lib.watch_cache.resource_cache import ResourceCache
 
@@ -47,7 +48,7 @@ from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import ApiError, NotAcceptable
 from hyperkube.machinery.random import unique_id
-from hyperkube.machinery.recent import SeenBefore, forgets
+from hyperkube.machinery.recent import forgets
 from hyperkube.machinery.users import UserInfo
 
 if TYPE_CHECKING:
@@ -155,14 +156,13 @@ class HotReads:
         self._audit = audit
         self._flows = flows
         self._random = Random()  # noqa: S311 -- tells requests apart, nothing more
-        self._places: dict[str, _Place] = {}
-        self._seen_before = SeenBefore()
+        self._places: AgingCache[str, _Place] = AgingCache(_PLACES_MAX, clock.monotonic)
         forgets(self)
         services.registry.on_change(self.forget)  # no place is found any more, and each keeps a resource
 
     def forget(self) -> None:
         """Forget what paths address: it is found again with the next read."""
-        self._places.clear()
+        self._places.forget()
 
     def answer(self, request: HttpRequest) -> Response | None:
         """Answer a plain read, or return None."""
@@ -275,7 +275,11 @@ class HotReads:
         """Find what a path addresses, and remember it if it comes again; None for what is not read hot."""
         registry = self._services.registry
         # The generation is read before the look-up: if the registry changes in between, the place is found again.
-        generation, info = registry.generation, parse("GET", path, {})
+        generation = registry.generation
+        known = self._places.find(path)
+        if known is not None and known.generation == generation:
+            return known
+        info = parse("GET", path, {})
         if not info.is_resource or info.subresource or info.verb not in {"get", "list"}:
             return None
         try:
@@ -290,10 +294,8 @@ class HotReads:
         cache, key = (served.storage.cache if info.name else None), key_of(info, 200)
         where = cache.key(target.namespace, target.name) if cache is not None else ""
         place = _Place(info, target, generation, key, cache, where, self._metrics.series(key))
-        if len(path) <= _LONGEST_PATH and (not info.name or self._seen_before(path)):
-            if len(self._places) >= _PLACES_MAX:
-                self._places.clear()
-            self._places[path] = place
+        if len(path) <= _LONGEST_PATH:
+            self._places.keep(path, place, at_once=not info.name)
         return place
 
     def _allows(self, place: _Place, user: UserInfo) -> bool:

@@ -6,18 +6,20 @@ Source: kubernetes apiserver ``pkg/endpoints/request/requestinfo.go``.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote_plus
 
+from hyperkube_lib.serving.aging_cache import AgingCache
 from hyperkube_lib.serving.exchange import HttpRequest
 
 from hyperkube.hookspecs.authz import Attributes
+from hyperkube.machinery.clock import SystemClock
 from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.fields import FieldRequirement, FieldSelectorError, parse_field_selector
 from hyperkube.machinery.labels import Requirement, SelectorError, parse_selector
-from hyperkube.machinery.recent import SeenBefore, forgets
+from hyperkube.machinery.recent import forgets
 from hyperkube.machinery.users import UserInfo
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ _OF_THE_NAMESPACE = frozenset({"status", "finalize"})
 
 _LONGEST_PATH = 512
 _MOST_PATHS = 1024
-"""Characters of a path whose words are remembered: most are asked for again, collections with each creation."""
+"""Characters of a path whose words are remembered while it is asked for again, and how many such paths."""
 
 LONGEST_SELECTOR = 16 * 1024
 """Characters of a selector that is read before the request is authorized."""
@@ -148,14 +150,14 @@ class KnownPaths:
     One for each server, as what is known of a path holds in its server alone; from any thread.
     """
 
-    def __init__(self) -> None:
-        self._known: dict[tuple[str, str], RequestInfo] = {}
-        self._seen_before = SeenBefore()
+    def __init__(self, monotonic: Callable[[], float] = SystemClock.monotonic) -> None:
+        """Know none; `monotonic` returns seconds that never go back."""
+        self._known: AgingCache[tuple[str, str], RequestInfo] = AgingCache(_MOST_PATHS, monotonic)
         forgets(self)
 
     def forget(self) -> None:
         """Forget all paths: each is read again with its next request."""
-        self._known.clear()
+        self._known.forget()
 
     def read(self, request: HttpRequest) -> RequestInfo:
         """Return what method and path ask for; the query is not looked at."""
@@ -171,14 +173,12 @@ class KnownPaths:
         return info
 
     def _read(self, method: str, path: str, *, keep: bool) -> RequestInfo:
-        known = self._known
-        info = known.get((method, path))
+        known, words = self._known, (method, path)
+        info = known.get(words) or known.find(words)
         if info is None:
             info = parse(method, path, {})
-            if keep and len(path) <= _LONGEST_PATH and self._seen_before((method, path)):
-                if len(known) >= _MOST_PATHS:
-                    known.clear()
-                known[method, path] = info
+            if keep and len(path) <= _LONGEST_PATH:
+                known.keep(words, info)
         return info
 
 
