@@ -1,14 +1,26 @@
 """Who changed what, and who refused: as the API server tells it, and as the command shows it."""
 
+import zlib
+
 import orjson
 import pytest
 from click.testing import CliRunner
-from hyperkube_host.apiserver.explain.records import HIDDEN, KEPT_LOOSE, TOGETHER, Change, Refusal, Ring, Step, Subject
+from hyperkube_host.apiserver.explain.records import (
+    HIDDEN,
+    KEPT_LOOSE,
+    PACK_SECONDS,
+    TOGETHER,
+    Change,
+    Refusal,
+    Ring,
+    Step,
+    Subject,
+)
 from hyperkube_host.apiserver.routes.explanations import CHANGED, REFUSED
 from hyperkube_testing.cluster.cluster import ControlPlane
 
 from hyperkube.kinds.resources import CLUSTER_ROLES, CONFIG_MAPS, NAMESPACES, PODS, ROLE_BINDINGS, SECRETS
-from hyperkube.machinery.clock import SystemClock
+from hyperkube.machinery.clock import FakeClock, SystemClock
 from hyperkube.machinery.errors import ApiError, Forbidden
 from hyperkube.machinery.groups import GroupResource
 from hyperkube.machinery.users import AUTHENTICATED_GROUP, UserInfo
@@ -232,6 +244,71 @@ def test_records_are_told_alike_when_the_ring_keeps_them_as_texts():
     assert told[0]["plugins"][0]["patch"] == [{"op": "add", "path": "/a", "value": "ä"}]
     assert [count for count, _ in ring._texts] == [TOGETHER, 9]
     assert len(ring) == KEPT_LOOSE + TOGETHER + 9
+
+
+def a_change(number):
+    """Return a change by two plugins, the second of which began where the first one ended."""
+    texts = [orjson.dumps({"number": number, "step": step}) for step in range(3)]
+    steps = [Step("P", 0.25, texts[0], texts[1]), Step("Q", 0.5, texts[1], texts[2])]
+    return Change(a_subject(f"p{number}"), "uid", steps, dry_run=False)
+
+
+def test_records_become_a_text_every_few_seconds_and_are_told_alike():
+    clock = FakeClock()
+    ring, alike = Ring(Change, clock=clock), Ring(Change)
+    for number in range(KEPT_LOOSE + 3 * TOGETHER - 1):
+        ring.add(a_change(number), 100)
+        alike.add(a_change(number), 100)
+
+    texts = []
+    for _ in range(3):
+        clock.advance(PACK_SECONDS)
+        texts.append(len(ring._texts))
+
+    assert texts == [1, 2, 2]
+    assert [one.shown()["plugins"] for one in ring.latest_first()] == [
+        one.shown()["plugins"] for one in alike.latest_first()
+    ]
+    assert [one.subject.name for one in ring.latest_first()] == [one.subject.name for one in alike.latest_first()]
+    assert len(ring) == len(alike)
+
+
+def test_a_record_whose_request_is_under_way_stays_as_it_is_until_that_has_ended():
+    clock = FakeClock()
+    ring = Ring(Change, clock=clock)
+    changes = [a_change(number) for number in range(KEPT_LOOSE + TOGETHER)]
+    on_failure = [changes[TOGETHER - 1].failed]
+    while changes:
+        ring.add(changes.pop(0), 100)
+
+    clock.advance(PACK_SECONDS)
+    before = len(ring._texts)
+    on_failure.pop()()
+    clock.advance(PACK_SECONDS)
+
+    assert (before, len(ring._texts)) == (0, 1)
+    assert [one.subject.name for one in ring.latest_first() if not one.stored] == [f"p{TOGETHER - 1}"]
+
+
+def test_what_comes_while_a_text_is_made_pushes_out_older_records_alone(monkeypatch):
+    clock = FakeClock()
+    ring = Ring(Change, KEPT_LOOSE + TOGETHER, clock=clock)
+    for number in range(KEPT_LOOSE + TOGETHER):
+        ring.add(a_change(number), 100)
+    compress, seen = zlib.compress, []
+
+    def compress_slowly(*arguments):
+        ring.add(a_change(1000), 100)
+        seen.extend(one.subject.name for one in ring.latest_first())
+        return compress(*arguments)
+
+    monkeypatch.setattr(zlib, "compress", compress_slowly)
+    clock.advance(PACK_SECONDS)
+
+    names = ["p1000", *(f"p{number}" for number in reversed(range(KEPT_LOOSE + TOGETHER)))]
+    assert seen == names
+    assert [one.subject.name for one in ring.latest_first()] == names[: KEPT_LOOSE + 1]
+    assert len(ring) == KEPT_LOOSE + 1
 
 
 def test_records_of_a_text_go_together_when_there_are_too_many():

@@ -1,7 +1,7 @@
 """The records of explanations: two rings of bounded size, one of changes and one of refusals.
 
-A change is kept as the object's JSON before and after each plugin, and becomes a patch when it is asked for. When
-the server comes to rest, records become compressed texts of many: small objects would lie between what is free.
+A change is kept as the object's JSON before and after each plugin, and becomes a patch when it is asked for. All but
+the latest records become compressed texts of many, one every few seconds, beside the requests, and the others at rest.
 A user who is refused again and again pushes out other refusals, but no change.
 """
 
@@ -13,6 +13,8 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
 from datetime import datetime
+from itertools import islice
+from sys import getrefcount
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import orjson
@@ -30,9 +32,13 @@ from hyperkube.machinery.times import format_time
 KEPT = 1000
 """Records of either sort."""
 KEPT_LOOSE = 32
-"""The latest records stay as they are at rest: their requests may be under way."""
+"""The latest records stay as they are: their requests may be under way."""
 TOGETHER = 64
 """Records of a text, at most. They are alike, so that together they take a fraction of what each takes by itself."""
+PACK_SECONDS = 5.0
+"""From one text to the next, at least: a record in it costs a twentieth of a pod's creation. Of many most just go."""
+_FASTEST = 1
+"""Level of zlib: of 64 alike the best one makes half as much, in twice the time."""
 KEPT_BYTES = 4 * 1024 * 1024
 """JSON that the records of changes hold together; the oldest go first."""
 _SECRET = (GroupResource("", "secrets"), GroupResource("", "serviceaccounts"))
@@ -115,15 +121,21 @@ class Change:
         return sum(len(step.before) + len(step.after) for step in self.steps)
 
     def parts(self) -> list[Any]:
-        """Return what `of` makes it of, as JSON can hold it."""
-        steps = [(plugin, seconds, before.decode(), after.decode()) for plugin, seconds, before, after in self.steps]
+        """Return what `of` makes it of, as JSON can hold it; a step that begins where the last one ended says so."""
+        steps: list[tuple[str, float, str | None, str]] = []
+        last: bytes | None = None
+        for plugin, seconds, before, after in self.steps:
+            steps.append((plugin, seconds, None if before == last else before.decode(), after.decode()))
+            last = after
         return [self.subject.parts(), self.uid, steps, self.dry_run, self.stored]
 
     @classmethod
     def of(cls, parts: Sequence[Any]) -> Change:
         """Return what `parts` told."""
         subject, uid, steps, dry_run, stored = parts
-        read = [Step(plugin, seconds, before.encode(), after.encode()) for plugin, seconds, before, after in steps]
+        read: list[Step] = []
+        for plugin, seconds, before, after in steps:
+            read.append(Step(plugin, seconds, read[-1].after if before is None else before.encode(), after.encode()))
         return cls(Subject.of(subject), uid, read, dry_run, stored)
 
     def failed(self) -> None:
@@ -173,11 +185,20 @@ Record = TypeVar("Record", Change, Refusal)
 
 
 class Ring(Generic[Record]):
-    """The latest records, in order."""
+    """The latest records, in order; with a clock they become texts on its thread, else when all rests."""
 
-    def __init__(self, kind: type[Record], most: int = KEPT, most_bytes: int = KEPT_BYTES) -> None:
+    def __init__(
+        self, kind: type[Record], most: int = KEPT, most_bytes: int = KEPT_BYTES, *, clock: Clock | None = None
+    ) -> None:
         self._kind: type[Record] = kind
+        self._clock = clock
+        self._waits = False
+        """Whether the clock is to call."""
         self._lock = threading.Lock()
+        self._packing = threading.Lock()
+        """Held by who makes texts; taken before the other one."""
+        self._taken: Sequence[Record] = ()
+        """The records, between the texts' and the others, that are becoming a text."""
         self._texts: deque[tuple[int, bytes]] = deque()
         """Of those before `_records`, with how many are in each: they are forgotten together."""
         self._records: deque[tuple[Record, int]] = deque()
@@ -195,26 +216,62 @@ class Ring(Generic[Record]):
             self._records.append((record, size))
             self._count += 1
             self._bytes += size
-            while self._count > self._most or (self._bytes > self._most_bytes and self._count):
-                self._let_go()
+            self._trim()
+            begins = self._clock is not None and not self._waits and self._has_many
+            self._waits = self._waits or begins
+        if begins and self._clock is not None:
+            self._clock.call_later(PACK_SECONDS, self._pack_beside)
 
     def forget(self) -> None:
         """Keep the records, but for the latest as texts."""
-        with self._lock:
+        with self._packing:
             while (count := min(len(self._records) - KEPT_LOOSE, TOGETHER)) > 0:
-                records = [self._records.popleft() for _ in range(count)]
-                text = zlib.compress(orjson.dumps([record.parts() for record, _ in records]))
-                self._texts.append((count, text))
-                self._bytes += len(text) - sum(size for _, size in records)
+                self._pack(count)
+
+    @property
+    def _has_many(self) -> bool:
+        return len(self._records) >= KEPT_LOOSE + TOGETHER
+
+    def _pack_beside(self) -> None:
+        """Make a text of the oldest records if no request can change them any more, and come back for the others."""
+        assert self._clock is not None  # noqa: S101  it has called
+        with self._packing:
+            with self._lock:
+                ended = sum(getrefcount(record) <= _ALONE for record, _ in islice(self._records, TOGETHER))
+                has_many = self._waits = self._has_many
+            if has_many and ended == TOGETHER:
+                self._pack(TOGETHER)
+        if has_many:
+            self._clock.call_later(PACK_SECONDS, self._pack_beside)
+
+    def _pack(self, count: int) -> None:
+        """Make a text of the oldest records; zlib works without the lock, which who adds a record would wait for."""
+        with self._lock:
+            taken = [self._records.popleft() for _ in range(min(count, len(self._records)))]
+            self._taken = [record for record, _ in taken]
+        text = zlib.compress(orjson.dumps([record.parts() for record in self._taken]), _FASTEST)
+        with self._lock:
+            self._texts.append((len(taken), text))
+            self._taken = ()
+            self._bytes += len(text) - sum(size for _, size in taken)
+            self._trim()
 
     def latest_first(self) -> Iterator[Record]:
         """Yield the records."""
         with self._lock:
-            texts, records = [*self._texts], [record for record, _ in self._records]
+            texts, records = [*self._texts], list(self._taken)
+            records += [record for record, _ in self._records]
         yield from reversed(records)
         for _, text in reversed(texts):
             for parts in reversed(orjson.loads(zlib.decompress(text))):
                 yield self._kind.of(parts)
+
+    def _trim(self) -> None:
+        """Let go of what is too much, but not past the records that are becoming a text."""
+        while (self._count > self._most or self._bytes > self._most_bytes) and (
+            self._texts or (self._records and not self._taken)
+        ):
+            self._let_go()
 
     def _let_go(self) -> None:
         """Let go of the oldest record, or of the oldest text's."""
@@ -225,6 +282,10 @@ class Ring(Generic[Record]):
             count, size = 1, self._records.popleft()[1]
         self._count -= count
         self._bytes -= size
+
+
+(_ALONE,) = [getrefcount(record) for record, _ in [(object(), 0)]]
+"""How many references there are to a record that only a ring has."""
 
 
 @dataclass(slots=True)
@@ -239,8 +300,12 @@ class Explanations:
     clock: Clock
     records_changes: bool = False
     reasons: Callable[[Attributes], list[str]] | None = None
-    changes: Ring[Change] = field(default_factory=lambda: Ring(Change))
-    refusals: Ring[Refusal] = field(default_factory=lambda: Ring(Refusal))
+    changes: Ring[Change] = field(init=False)
+    refusals: Ring[Refusal] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Begin without records."""
+        self.changes, self.refusals = Ring(Change, clock=self.clock), Ring(Refusal, clock=self.clock)
 
     def changed(self, request: AdmissionRequest, steps: list[Step]) -> None:
         """Keep what plugins made of an admitted object."""
