@@ -117,6 +117,19 @@ def test_the_names_of_files_in_folders_of_packages_are_forgotten(monkeypatch):
     assert folders == {}
 
 
+def test_names_of_files_that_an_import_needed_are_forgotten_in_the_next_period(monkeypatch):
+    folders, seen, stopped = {"/of/packages": None}, [], StopAfter(3)
+    monkeypatch.setattr(sys, "path_importer_cache", folders)
+
+    def imports():
+        seen.append(len(folders))
+        folders["/of/others"] = None
+
+    wait_until_stopped(stopped, lambda: None, rest=Rest(lambda: 0.0), let_go=lambda: None, each_period=imports)
+
+    assert seen == [0, 0, 0]
+
+
 def test_library_pages_are_looked_at_after_the_start_let_go_a_period_later_and_seldom_from_then_on():
     stopped, let_go, rest = StopAfter(2 * LIBRARY_PERIODS + 1), [], Rest(lambda: 0.0)
 

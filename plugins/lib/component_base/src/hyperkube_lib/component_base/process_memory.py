@@ -155,8 +155,7 @@ def wait_until_stopped(
     let_go, pools = let_go or LibraryPages().let_go, pools or EmptyPools()
     pause, rest, rounds, rested = FIRST_SECONDS, rest or Rest(), 0, False
     while not stopped.wait(pause):
-        if not rounds:
-            forget_folders()
+        forget_folders()  # those of imports that a load came with
         rests = rest.is_new(pause)
         if rests:
             pools.take_back()  # there may be others when all is forgotten
