@@ -6,7 +6,6 @@ and are there even when empty, so the text is made from the schema, not from the
 
 from __future__ import annotations
 
-import difflib
 from typing import Any
 
 import orjson
@@ -28,6 +27,8 @@ def spec_diff(schema: str, old: Object, new: Object) -> str:
 
 def shape_diff(old: Any, new: Any) -> str:
     """Return the unified diff between two values that are in the shape of Go's structs already."""
+    import difflib  # with the first refusal that ends with a diff
+
     before, after = _lines(old), _lines(new)
     lines = list(difflib.unified_diff(before, after, lineterm=""))[2:]
     return "".join(line + "\n" for line in lines)

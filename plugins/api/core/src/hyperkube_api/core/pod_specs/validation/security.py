@@ -6,10 +6,10 @@ Source: kubernetes pkg/apis/core/validation (validatePodSpecSecurityContext, Val
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from hyperkube_api.core.paths import relative_path
 from hyperkube_api.core.pod_specs.validation.windows import windows_options
-from hyperkube_api.meta.go_shape import go_shape
 
 from hyperkube.machinery import names
 from hyperkube.machinery.field import FieldError, Path, duplicate, forbidden, invalid, not_supported, required, too_long
@@ -97,7 +97,7 @@ def seccomp_profile(path: Path, profile: Object | None) -> list[FieldError]:
     at, local = path.child("localhostProfile"), profile.get("localhostProfile")
     if profile.get("type") != "Localhost":
         text = "can only be set when seccomp type is Localhost"
-        return errors if local is None else [*errors, invalid(at, go_shape(_SECCOMP, profile), text)]
+        return errors if local is None else [*errors, invalid(at, _shown(_SECCOMP, profile), text)]
     if local is None:
         return [required(at, "must be set when seccomp type is Localhost")]
     return relative_path(at, local)
@@ -163,4 +163,11 @@ def _escalates(path: Path, context: Object) -> list[FieldError]:
     )
     added = ((context.get("capabilities") or {}).get("add") or []).count("CAP_SYS_ADMIN")
     texts += ["cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"] * added
-    return [invalid(path, go_shape(_CONTEXT, context), text) for text in texts]
+    return [invalid(path, _shown(_CONTEXT, context), text) for text in texts]
+
+
+def _shown(schema: str, value: Object) -> Any:
+    """Return a value as a refusal shows it."""
+    from hyperkube_api.meta.go_shape import go_shape  # with the first refusal
+
+    return go_shape(schema, value)

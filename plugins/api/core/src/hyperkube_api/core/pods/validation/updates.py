@@ -13,8 +13,6 @@ from hyperkube_api.core.pod_specs.validation.containers import padded_image
 from hyperkube_api.core.pod_specs.validation.pod_spec import MAX_DEADLINE
 from hyperkube_api.core.pod_specs.validation.scheduling import REQUIRED, validate_tolerations
 from hyperkube_api.core.pods.validation.pod import WHOLE, validate_body
-from hyperkube_api.meta.go_diff import spec_diff
-from hyperkube_api.meta.go_shape import go_shape
 
 from hyperkube.machinery import names
 from hyperkube.machinery.field import ROOT, FieldError, forbidden, invalid, required
@@ -56,6 +54,8 @@ def validate_pod_update(pod: Object, old: Object, *, privileged: bool = True) ->
     if old_spec.get("schedulingGates"):
         errors += _gated(munged, spec, old_spec)
     if munged != old_spec:
+        from hyperkube_api.meta.go_diff import spec_diff  # with the first refusal
+
         diff = spec_diff(_SCHEMA, old_spec, munged)
         errors.append(forbidden(_SPEC, f"{ONLY}\n{diff}"))
     return errors
@@ -179,6 +179,8 @@ def _narrowed(terms: list[Object], old: list[Object]) -> list[FieldError]:
 
 
 def _term_shape(term: Object) -> object:
+    from hyperkube_api.meta.go_shape import go_shape
+
     return go_shape("hyperkube_api.core.v1:NodeSelectorTerm", term)
 
 
@@ -203,6 +205,8 @@ def validate_ephemeral_containers_update(pod: Object, old: Object, *, privileged
         if name not in now:
             errors.append(forbidden(path, f'existing ephemeral containers "{name}" may not be removed\n'))
         elif now[name] != before:
+            from hyperkube_api.meta.go_diff import spec_diff
+
             diff = spec_diff("hyperkube_api.core.v1:EphemeralContainer", before, now[name])
             text = f'existing ephemeral containers "{name}" may not be changed\n{diff}'
             errors.append(forbidden(path, text))
