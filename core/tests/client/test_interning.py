@@ -95,8 +95,8 @@ def test_what_no_object_has_any_more_is_forgotten_and_what_one_has_is_shared_on(
 
     assert again["x"] is kept[1]["x"]
     assert again["y"] is kept[1]["y"]
-    assert len(interner._parts) <= 512
-    assert len(interner._texts) <= 512
+    assert len(interner._parts) <= 128
+    assert len(interner._texts) <= 128
 
 
 def test_what_many_objects_have_stays_within_the_limit():

@@ -19,7 +19,7 @@ from hyperkube.machinery.recent import SeenBefore, forgets
 
 LIMIT = 8192
 """How many parts, and how many texts, are remembered while objects have them."""
-_FEW = 256
+_FEW = 64
 _NO_STRINGS = frozenset({"resourceVersion"})
 """Fields whose texts are never equal in two objects. A pod's name, uid and address stand in its endpoints, too."""
 

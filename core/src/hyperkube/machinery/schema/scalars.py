@@ -155,7 +155,7 @@ def micro_time(value: Any, _seen: list[str] | None) -> str | None:
 _LONGEST_TIME = 64  # a fraction may have any number of digits, which are not to fill the memory
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=128)
 def _time_text(text: str) -> str | None:
     """Read and write a time; the same few occur many times in an object."""
     try:
@@ -166,7 +166,7 @@ def _time_text(text: str) -> str | None:
     return None if written.startswith(_ZERO_TIME) else written
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=128)
 def _micro_time_text(text: str) -> str | None:
     """Read and write a time with microseconds."""
     try:

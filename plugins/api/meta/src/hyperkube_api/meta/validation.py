@@ -210,7 +210,7 @@ def _plain_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address |
     return None if "%" in text or len(text) > _LONGEST_ADDRESS else _parsed_address(text)
 
 
-@lru_cache(4096)
+@lru_cache(512)
 def _parsed_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     try:
         return ipaddress.ip_address(text)

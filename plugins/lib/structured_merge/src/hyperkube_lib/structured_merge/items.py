@@ -40,7 +40,7 @@ def element_of(item: Any, info: TypeInfo | None) -> str:
     return value_element(item)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=256)
 def _element_of_key(name: str, value: str) -> str:
     """Return the element of an item with one key; conditions, containers and volumes have few different ones."""
     return key_element({name: value})

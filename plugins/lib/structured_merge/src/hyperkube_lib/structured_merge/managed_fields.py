@@ -194,7 +194,7 @@ def seconds_of(time: str) -> float:
     return _epoch_seconds(time[:_LONGEST_TIME])
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=64)
 def _epoch_seconds(text: str) -> float:
     try:
         return int(parse_time(text).timestamp())

@@ -17,7 +17,7 @@ from hyperkube.client.informer import without_managed_fields
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.recent import exact, forgets
 
-SHARED_PARTS, FEW_PARTS = 1024, 256
+SHARED_PARTS, FEW_PARTS = 1024, 64
 """Parts remembered for sharing, twice: those of pods that come, and those of pods that came before these.
 
 Most parts have a time in them and are met a few times within a second; those of a template stay as they are met again.
