@@ -1,5 +1,6 @@
 import pytest
 from hyperkube_authz.rbac import RBAC
+from hyperkube_authz.rbac.authorizer import AGAIN_SECONDS
 from hyperkube_authz.rbac.policy import bootstrap_objects
 
 from hyperkube.client.fake import FakeClient
@@ -33,7 +34,8 @@ class World:
     def __init__(self):
         self.client = FakeClient()
         self.informers = InformerFactory(self.client, self.client.clock, detect_mutations=True)
-        self.plugin = RBAC(PluginContext(name="RBAC", client=self.client, informers=self.informers))
+        context = PluginContext(name="RBAC", client=self.client, informers=self.informers, clock=self.client.clock)
+        self.plugin = RBAC(context)
         self.plugin.start()
 
     def seed(self, resource, *objects):
@@ -244,6 +246,17 @@ def test_of_what_is_asked_about_an_object_only_that_is_remembered_which_comes_ag
         assert world.ask(BOB, "get", name="twice").allowed
 
     assert (once, len(world.plugin._decisions)) == (0, 1)
+
+
+def test_what_is_asked_about_an_object_once_in_a_while_is_not_remembered(world):
+    world.seed(ROLES, role("r", [READ], "ns"))
+    world.seed(ROLE_BINDINGS, binding("b", "Role", "r", [user("bob")], "ns"))
+
+    for _ in range(5):
+        assert world.ask(BOB, "get", name="seldom").allowed
+        world.client.clock.advance(AGAIN_SECONDS)
+
+    assert not world.plugin._decisions
 
 
 def test_decisions_for_one_reason_are_one_object(world):

@@ -22,6 +22,8 @@ from hyperkube.machinery.users import UserInfo
 from hyperkube.plugin import Plugin, PluginContext
 
 _REMEMBERED = 20_000
+AGAIN_SECONDS = 20
+"""Within so many seconds a question about an object is asked again that is worth to be remembered, as of leases."""
 _REASONS = 512
 
 
@@ -91,7 +93,7 @@ class RBAC(Plugin):
     def authz_authorize(self, attributes: Attributes) -> Decision:
         """Allow what a rule covers, and say by which binding.
 
-        What is decided on an object is remembered when it is asked again: most names are asked for once.
+        What is decided on an object is remembered when it is asked again soon: most names are asked for seldom.
         """
         if self._super_user and attributes.user.name == self._super_user:
             return Decision("allow", "")
@@ -100,7 +102,7 @@ class RBAC(Plugin):
         if known is not None:
             return known
         decision = self._decide(attributes)
-        if attributes.name and not self._seen_before(attributes):
+        if attributes.name and not self._seen_before((self.context.clock.monotonic() // AGAIN_SECONDS, attributes)):
             return decision
         with self._lock:
             if self._epoch == epoch:
