@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from random import Random
 
-from hyperkube_lib.scheduling import group_victims
 from hyperkube_lib.scheduling.preparation import Preparation
 
 from hyperkube.client.events import EventRecorder
@@ -137,6 +136,8 @@ class DefaultPreemption(PostFilterPlugin, PodGroupPostFilterPlugin):
         for index, name in enumerate(nodes.names):
             if name in nominated and any(priority_of(each) < mine and _ends_for_us(each) for each in nodes.pods(index)):
                 return PostFilterResult(None, "not eligible due to a terminating pod on the nominated node.", noop=True)
+        from hyperkube_lib.scheduling import group_victims  # few pods are in groups
+
         units = group_victims.units_below(mine, nodes, lambda key: self._groups.get(*key) if self._groups else None)
         chosen = group_victims.choose(units, dry_run, lambda pods: by_budget(pods, self._all_budgets())[0])
         if isinstance(chosen, str):

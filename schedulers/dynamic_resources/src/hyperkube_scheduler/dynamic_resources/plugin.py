@@ -7,14 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from hyperkube_scheduler.dynamic_resources.answers import Answers
-from hyperkube_scheduler.dynamic_resources.binding import LOOK_SECONDS, failure_of, has_conditions, is_late, is_ready
 from hyperkube_scheduler.dynamic_resources.claims import CHANGES, DeviceClaims, may_share, reserved_for, version_of
 from hyperkube_scheduler.dynamic_resources.extended import backable, claim_for
 from hyperkube_scheduler.dynamic_resources.features import Features, Limits
-from hyperkube_scheduler.dynamic_resources.plan import Found, Plan, Surveyor, same_claims
 from hyperkube_scheduler.dynamic_resources.reasons import IN_USE, CannotAllocate, NoClaim
-from hyperkube_scheduler.dynamic_resources.requests import check_classes, requests_of
-from hyperkube_scheduler.dynamic_resources.writes import ClaimWriter, NotWritten
 
 from hyperkube.client.events import EventRecorder
 from hyperkube.hookspecs.base import PluginContext
@@ -37,7 +33,9 @@ from hyperkube.machinery.objects import NodeName, Object, key_of, name_of, names
 
 if TYPE_CHECKING:
     from hyperkube_scheduler.dynamic_resources.allocator import Allocator
+    from hyperkube_scheduler.dynamic_resources.plan import Plan, Surveyor
     from hyperkube_scheduler.dynamic_resources.selectors import Selectors
+    from hyperkube_scheduler.dynamic_resources.writes import ClaimWriter
 
     from hyperkube.hookspecs.scheduling import IntScores, Mask
 
@@ -137,9 +135,10 @@ class DynamicResources(PreEnqueuePlugin, FilterPlugin, PostFilterPlugin, ScorePl
     def score(self, pod: PodInfo, nodes: NodeTable) -> IntScores:
         """Prefer the nodes where earlier alternatives were found."""
         plan = _plan_of(pod)
-        found = {} if plan is None else plan.found
-        nothing = Found(())
-        scores = [sum(each.score for each in found.get(name, nothing).allocations) for name in nodes.names]
+        if plan is None:
+            return np.zeros(len(nodes), dtype=np.int64)
+        found = map(plan.found.get, nodes.names)
+        scores = [sum(one.score for one in each.allocations) if each is not None else 0 for each in found]
         return np.array(scores, dtype=np.int64)
 
     def normalize(self, pod: PodInfo, nodes: NodeTable, scores: IntScores, feasible: Mask) -> IntScores:
@@ -211,6 +210,9 @@ class DynamicResources(PreEnqueuePlugin, FilterPlugin, PostFilterPlugin, ScorePl
         plan = _plan_of(pod)
         if plan is None or self._claims is None:
             return ""
+        from hyperkube_scheduler.dynamic_resources.binding import has_conditions
+        from hyperkube_scheduler.dynamic_resources.writes import NotWritten
+
         try:
             written = self._write(pod.pod, node, plan, self._claims)
         except NotWritten as why:
@@ -253,6 +255,8 @@ class DynamicResources(PreEnqueuePlugin, FilterPlugin, PostFilterPlugin, ScorePl
 
     def _wait(self, claims: list[Object], known: DeviceClaims) -> str:
         """Wait until all devices are ready; return why they will not be, or the empty string."""
+        from hyperkube_scheduler.dynamic_resources.binding import LOOK_SECONDS, failure_of, is_late, is_ready
+
         clock = self.context.clock
         deadline = clock.monotonic() + self._limits.binding
         with known.news() as news:
@@ -294,6 +298,9 @@ class DynamicResources(PreEnqueuePlugin, FilterPlugin, PostFilterPlugin, ScorePl
         if not claims and not backed:
             pod.state.pop(_STATE, None)
             return None
+        from hyperkube_scheduler.dynamic_resources.plan import Plan, same_claims  # for pods with claims
+        from hyperkube_scheduler.dynamic_resources.requests import check_classes
+
         leftover = known.special_of(pod.pod) if backed else None
         plan = _plan_of(pod)
         if plan is not None and same_claims(plan, claims, backed, leftover):
@@ -314,6 +321,9 @@ class DynamicResources(PreEnqueuePlugin, FilterPlugin, PostFilterPlugin, ScorePl
         return plan
 
     def _surveyor(self, known: DeviceClaims) -> Surveyor:
+        from hyperkube_scheduler.dynamic_resources.plan import Surveyor
+        from hyperkube_scheduler.dynamic_resources.requests import requests_of
+
         return Surveyor(
             lambda nodes: self._allocator(nodes, known),
             lambda claim: requests_of(claim, known.classes.get, self._features),
@@ -340,9 +350,13 @@ class DynamicResources(PreEnqueuePlugin, FilterPlugin, PostFilterPlugin, ScorePl
 
     @property
     def _writer(self) -> ClaimWriter:
+        from hyperkube_scheduler.dynamic_resources.writes import ClaimWriter
+
         return ClaimWriter(self.client, self.context.clock)
 
     def _given_back(self, write: Callable[[Object], None], claim: Object, what: str) -> PostFilterResult:
+        from hyperkube_scheduler.dynamic_resources.writes import NotWritten
+
         try:
             write(claim)
         except NotWritten as why:
@@ -350,6 +364,8 @@ class DynamicResources(PreEnqueuePlugin, FilterPlugin, PostFilterPlugin, ScorePl
         return PostFilterResult(None, f"{what} of ResourceClaim completed")
 
     def _undo(self, write: Callable[..., None], *objects: Object) -> None:
+        from hyperkube_scheduler.dynamic_resources.writes import NotWritten
+
         try:
             write(*objects)
         except NotWritten as why:

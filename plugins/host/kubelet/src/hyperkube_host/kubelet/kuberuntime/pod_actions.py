@@ -11,7 +11,6 @@ from dataclasses import field
 
 from hyperkube_host.kubelet.container.pod_status import PodStatus
 from hyperkube_host.kubelet.container.restart import should_be_started
-from hyperkube_host.kubelet.kuberuntime.init_container_actions import decide_init_containers
 from hyperkube_host.kubelet.kuberuntime.kill_reason import ContainerToKill, definition_changed, unknown_state
 from hyperkube_host.kubelet.prober.probe_type import ProbeType
 from hyperkube_host.kubelet.types.pod_spec import (
@@ -86,19 +85,24 @@ def compute_pod_actions(
     if is_sandbox_changed(pod_status.sandboxes):
         return _actions_without_sandbox(pod, pod_status)
     starts = [entry for entry in ephemeral_containers_of(pod) if pod_status.latest(entry["name"]) is None]
-    init = decide_init_containers(pod, pod_status, failed_probes, is_started)
-    if init.failed:
-        return PodActions(kill_pod=True)
-    starts += init.starts
-    if not init.initialized:
-        return PodActions(kills=tuple(init.kills), starts=tuple(starts))
+    kills: list[ContainerToKill] = []
+    if init_containers_of(pod):
+        from hyperkube_host.kubelet.kuberuntime.init_container_actions import decide_init_containers
+
+        init = decide_init_containers(pod, pod_status, failed_probes, is_started)
+        if init.failed:
+            return PodActions(kill_pod=True)
+        starts += init.starts
+        kills += init.kills
+        if not init.initialized:
+            return PodActions(kills=tuple(kills), starts=tuple(starts))
     regular = _Decisions()
     for container in containers_of(pod):
         _decide_container(pod, container, pod_status.latest(container["name"]), regular, failed_probes)
     if not regular.keeps and not regular.starts:
         # Sidecars alone do not keep a pod alive.
         return PodActions(kill_pod=True)
-    kills = [*init.kills, *regular.kills]
+    kills += regular.kills
     starts += regular.starts
     stopped = {kill.status.id for kill in kills}
     for kill in (one for one in resize_restarts if one.status.id not in stopped):

@@ -35,8 +35,6 @@ class TerminationMessages:
         return entry.messages
 
     def _message(self, uid: str, status: ContainerStatus) -> str:
-        from hyperkube_host.kubelet.logs.log_reader import last_text
-
         path = self._directories.termination_message(uid, status.name, status.attempt)
         try:
             with path.open("rb") as source:
@@ -45,6 +43,8 @@ class TerminationMessages:
             text = ""
         policy = status.annotations.get(TERMINATION_MESSAGE_POLICY, "File")
         if not text and policy == "FallbackToLogsOnError" and status.exit_code != 0 and status.log_path:
+            from hyperkube_host.kubelet.logs.log_reader import last_text
+
             return last_text(Path(status.log_path), LOG_BYTES, LOG_LINES)
         return text
 

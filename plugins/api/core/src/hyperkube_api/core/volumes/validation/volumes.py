@@ -9,7 +9,6 @@ from collections.abc import Sequence
 
 from hyperkube_api.core.csi_drivers import csi_driver_name
 from hyperkube_api.core.paths import no_backsteps
-from hyperkube_api.core.persistent_volume_claims.validation import validate_claim_template
 from hyperkube_api.core.volumes.validation import drivers, projections
 from hyperkube_api.core.volumes.validation.drivers import Check, needs
 from hyperkube_api.meta.validation import by_rule, named
@@ -126,6 +125,8 @@ def host_path(path: Path, source: Object) -> list[FieldError]:
 
 
 def _ephemeral(path: Path, source: Object) -> list[FieldError]:
+    from hyperkube_api.core.persistent_volume_claims.validation import validate_claim_template  # few pods have some
+
     template = source.get("volumeClaimTemplate")
     if template is None:
         return [required(path.child("volumeClaimTemplate"))]
