@@ -14,8 +14,8 @@ from hyperkube.testing.waiting import eventually
 
 pytestmark = pytest.mark.skipif(mmap.PAGESIZE != 4096 or sys.platform != "linux", reason="as Linux on most machines")
 
-POOL_PAGES = 3
-"""Of a pool, those that are given back."""
+POOL_PAGES = 4
+"""Of a pool: all of them are given back."""
 
 
 def test_only_what_may_be_written_is_where_objects_lie():

@@ -2,16 +2,18 @@
 
 Python lays small objects into pools of 16 KiB, each for one size, and 64 pools into an arena of one MiB, which goes
 back to the system when nothing is left in it. After a load a few objects lie in nearly each arena that it took, but not
-in each pool. So the blocks of empty pools are taken, as an extension would, and the pages that they cover are given
-back: what is in a block is the business of who took it, and these are empty. Only the page with the pool's own header
-stays. The blocks are held until there is work.
+in each pool. So the blocks of empty pools are taken, as an extension would, and the pages of the pools are given back:
+what is in a block is the business of who took it, and these are empty. Python looks at the header of a pool with no
+free block when one of them is freed, not before. So the header is kept aside, and is put back first. The blocks are
+held until there is work.
 
 That there is work is seen by the collector of garbage: it is to come when so many more objects that may hold others
 were made than went as are a fraction of an arena. Were the blocks held for longer, work would take new arenas beside
 those that it had before, and each load would leave more of them.
 
 Where the allocator is another one, its blocks do not lie as in a pool, and nothing happens. Linux only.
-Source: CPython ``Objects/obmalloc.c`` (``pymalloc_alloc``, ``allocate_from_new_pool``); ``madvise(2)``.
+Source: CPython ``Objects/obmalloc.c`` (``pymalloc_alloc``, ``pymalloc_pool_extend``, ``allocate_from_new_pool``,
+``pymalloc_free``, ``_Py_GetAllocatedBlocks``); ``madvise(2)``.
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ _POOL, _HEADER, _BLOCK = 1 << 14, 48, 512
 """Bytes of a pool, whose address is a multiple of them, of what stands in it before the first block, and of a block: of
 the largest that there is, as more is the C library's."""
 _BLOCKS = (_POOL - _HEADER) // _BLOCK
+_HEADER_WORDS = _HEADER // 8
 _MOST = 1 << 20
 """Blocks that are taken at most, should others take as many meanwhile that there are always new ones."""
 SPARE_POOLS = 32
@@ -68,6 +71,8 @@ class EmptyPools:
         self.had_work = False
         self._held = array("Q")
         """The addresses of the pools."""
+        self._headers = array("Q")
+        """Their headers, each of `_HEADER_WORDS`."""
         self._lock = threading.Lock()
         """Of what is held. The collector comes on any thread, at any point of it: there it is not waited for."""
         self._thresholds: tuple[int, int, int] | None = None
@@ -85,7 +90,7 @@ class EmptyPools:
 
     def let_go(self) -> None:
         """Give empty pools back, until there is work; without ``/proc``, or with large pages, nothing happens."""
-        if not sys.getallocatedblocks() or mmap.PAGESIZE >= _POOL:  # another allocator, or nothing behind the header
+        if not sys.getallocatedblocks() or mmap.PAGESIZE > _POOL:  # another allocator, or several pools on a page
             return
         with self._lock:
             self.had_work = False
@@ -98,8 +103,9 @@ class EmptyPools:
             for pool, blocks in self._take(mapped).items():
                 is_whole = blocks == _WHOLE
                 if is_whole and not spare:
-                    self._advise(pool + mmap.PAGESIZE, _POOL - mmap.PAGESIZE, mmap.MADV_DONTNEED)
+                    self._headers.frombytes(ctypes.string_at(pool, _HEADER))
                     self._held.append(pool)
+                    self._advise(pool, _POOL, mmap.MADV_DONTNEED)
                 else:
                     spare -= is_whole
                     self._free_blocks(pool, blocks)
@@ -137,7 +143,10 @@ class EmptyPools:
             gc.set_threshold(*self._thresholds)
             self._thresholds = None
         while self._held:
-            self._free_blocks(self._held.pop(), _WHOLE)
+            pool, header = self._held.pop(), self._headers[-_HEADER_WORDS:]
+            del self._headers[-_HEADER_WORDS:]
+            ctypes.memmove(pool, header.buffer_info()[0], _HEADER)
+            self._free_blocks(pool, _WHOLE)
 
     def _free_blocks(self, pool: int, blocks: int) -> None:
         for place in range(_BLOCKS):
