@@ -158,6 +158,50 @@ def test_a_row_is_made_once_while_its_ages_go_on():
     assert len(seen) == 1
 
 
+@pytest.mark.parametrize(
+    ("age", "lasts"),
+    [(3, 1), (599, 1), (45 * 60, 60), (8 * 3600, 3600), (10 * 86400, 86400)],
+    ids=["seconds", "minutes and seconds", "minutes", "hours", "days"],
+)
+def test_a_row_is_the_same_bytes_as_long_as_its_age_reads_the_same(age, lasts):
+    resource, _ = counted(lambda now, then: [human_duration(now - then), "x"])
+    encoder, obj = ObjectEncoder(Protobuf()), cached(created=NOW - timedelta(seconds=age))
+    row = encoder.kept_row(resource, obj, NOW)
+
+    last = encoder.kept_row(resource, obj, NOW + timedelta(seconds=lasts - 0.001))
+    then = encoder.kept_row(resource, obj, NOW + timedelta(seconds=lasts))
+
+    assert last is row
+    assert then is not row
+    assert human_duration(age + lasts).encode() in then.text
+
+
+def test_a_row_of_the_future_reads_as_it_should_when_its_time_has_come():
+    resource, _ = counted(lambda now, then: [human_duration(now - then)])
+    encoder, obj = ObjectEncoder(Protobuf()), cached(created=NOW + timedelta(seconds=3))
+
+    shown = [cells_at(encoder, resource, obj, NOW + timedelta(seconds=second)) for second in (0, 1, 2.5, 3, 4)]
+
+    assert shown == [["<invalid>"], ["<invalid>"], ["0s"], ["0s"], ["1s"]]
+
+
+def test_a_row_that_reads_differently_takes_the_place_of_the_one_before():
+    resource, _ = counted(lambda now, then: [human_duration(now - then)])
+    encodings = Encodings()
+    encoder, obj = ObjectEncoder(Protobuf(), encodings), cached(created=NOW)
+    sizes = set()
+    for second in range(5):
+        row = encoder.kept_row(resource, obj, NOW + timedelta(seconds=second))
+        sizes.add(encodings.size)
+        assert encoder.kept_row(resource, obj, NOW + timedelta(seconds=second + 0.5)) is row
+
+    encodings.forget()
+    encodings.renew(obj, (resource.mark, "row"), row)
+
+    assert len(sizes) == 1
+    assert encodings.find(obj, (resource.mark, "row")) is None
+
+
 def test_a_row_is_made_again_when_something_else_that_comes_of_an_age_may_change():
     resource, seen = counted(lambda now, then: [int((now - then).total_seconds()) // 60])
     encoder, obj = ObjectEncoder(Protobuf()), cached(created=NOW - timedelta(hours=1))

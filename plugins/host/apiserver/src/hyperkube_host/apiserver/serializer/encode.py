@@ -20,7 +20,14 @@ from hyperkube_host.apiserver.serializer import negotiation
 from hyperkube_host.apiserver.serializer.coarse_timers import CoarseTimers
 from hyperkube_host.apiserver.serializer.decode import internal_package
 from hyperkube_host.apiserver.serializer.encodings import RAW_FIELD, ObjectEncoder
-from hyperkube_host.apiserver.serializer.list_pieces import EncodedItems, JsonItems, ListBody, MessageList, whole_list
+from hyperkube_host.apiserver.serializer.list_pieces import (
+    EncodedItems,
+    JsonItems,
+    ListBody,
+    MessageList,
+    TableRows,
+    whole_list,
+)
 from hyperkube_host.apiserver.serializer.negotiation import JSON, PROTOBUF, STREAMS, YAML, Format
 from hyperkube_host.apiserver.serializer.tables import (
     META_VERSION,
@@ -251,9 +258,7 @@ class Encoder:
         check_include(include)
         if not page.objects:
             return whole_list(table_bytes(served, [], meta, version, self.columns))
-        rows = EncodedItems(
-            page.objects, partial_call(self.objects.row, served, now=now, include=include, version=version)
-        )
+        rows = TableRows(page.objects, self.objects, served, now, include=include, version=version)
         return ListBody(table_head(served, meta, version, self.columns) + b"[", rows, b"]}\n", slow=True)
 
     def _partial_page(self, page: ListPage, wanted: Format) -> ListBody | MessageList:

@@ -86,6 +86,12 @@ class Encodings:
                     owner.encodings.pop(old, None)
         return encoding
 
+    def renew(self, cached: CachedObject, key: Hashable, encoding: object) -> None:
+        """Put an encoding in the place of one that was kept, and took as many bytes, if that is kept still."""
+        with self._lock:
+            if cached.encodings is not None and key in cached.encodings:
+                cached.encodings[key] = encoding
+
 
 class ObjectEncoder:
     """Encodes cached objects, each once for a revision.
@@ -174,25 +180,38 @@ class ObjectEncoder:
 
     def row(self, served: ServedResource, cached: CachedObject, now: datetime, *, include: str, version: str) -> bytes:
         """Return an object's row of a table; `include` as in `tables.row`."""
-        found: KeptRow | None = self._encodings.find(cached, (served.mark, "row"))
-        if found is None or found.until <= now:
-            found = self._row(served, cached, now)
+        shown = self.shown(served, cached, include=include, version=version)
+        return b"%s%s}" % (self.kept_row(served, cached, now).text[1:], shown)
+
+    def row_keys(self, served: ServedResource, *, include: str, version: str) -> tuple[Hashable, Hashable]:
+        """Return under what an object's encodings have its `kept_row`, and what that shows of it (None: not there)."""
+        return (served.mark, "row"), (served.mark, version) if include in {"", "Metadata"} else None
+
+    def kept_row(self, served: ServedResource, cached: CachedObject, now: datetime) -> KeptRow:
+        """Return the same up to the row's object, behind a comma."""
+        key = (served.mark, "row")
+        found: KeptRow | None = self._encodings.find(cached, key)
+        row = found.at(now) if found is not None else None
+        if row is None:
+            return self._row(served, cached, now)
+        if row is not found:
+            self._encodings.renew(cached, key, row)
+        return row
+
+    def shown(self, served: ServedResource, cached: CachedObject, *, include: str, version: str) -> bytes:
+        """Return the object of a row; `include` as in `tables.row`."""
         if include == "None":
-            shown = b"null"
-        elif include == "Object":
-            shown = served.body(cached)
-        else:
-            shown = self.partial(served, cached, version)
-        return b'%s,"object":%s}' % (found.at(now), shown)
+            return b"null"
+        return served.body(cached) if include == "Object" else self.partial(served, cached, version)
 
     def _row(self, served: ServedResource, cached: CachedObject, now: datetime) -> KeptRow:
         obj, observed = served.parsed(cached), ObservedNow.of(now)
-        cells = cells_of(served, obj, observed)
-        row = KeptRow.of(orjson.dumps({"cells": cells, **conditions_of(served, obj)})[:-1], observed)
+        conditions = conditions_of(served, obj)
+        row = KeptRow.of(_row_text({"cells": cells_of(served, obj, observed), **conditions}), observed)
         if row is None:  # the object's own texts look like a place for an age
-            plain = {"cells": cells_of(served, obj, now), **conditions_of(served, obj)}
-            return KeptRow((orjson.dumps(plain)[:-1],), (), now)
-        return self._encodings.keep(cached, (served.mark, "row"), row, sum(map(len, row.texts)))
+            plain = _row_text({"cells": cells_of(served, obj, now), **conditions})
+            return KeptRow(plain, now, (plain,), (), now)
+        return self._encodings.keep(cached, (served.mark, "row"), row, row.size)
 
     def keep(self, cached: CachedObject, key: Hashable, encoding: bytes) -> bytes:
         """Keep another encoding with its object, likewise; return it."""
@@ -204,3 +223,7 @@ class ObjectEncoder:
             made = make()
             found = self._encodings.keep(cached, key, made, len(made))
         return found
+
+
+def _row_text(row: Object) -> bytes:
+    return b',%s,"object":' % orjson.dumps(row)[:-1]

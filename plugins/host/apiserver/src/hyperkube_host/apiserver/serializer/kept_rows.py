@@ -1,4 +1,4 @@
-"""Rows of tables that are kept while the ages in them go on: each age has a place, filled in when a row is sent.
+"""Rows of tables that are kept while the ages in them go on: each age has a place, filled in when it reads differently.
 
 A pod of five minutes reads differently each second. Were its row made anew each time, a client that lists 5,000 pods
 again and again would have all of them parsed again and again.
@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any, NamedTuple, Self
 
+from hyperkube.machinery.recent import exact
 from hyperkube.machinery.times import Duration, human_duration
 
 _MARK = "\ue000"
@@ -107,17 +108,21 @@ class _Age(Duration):
 
 
 class KeptRow(NamedTuple):
-    """A row without its end, as JSON.
+    """A row up to its object, as JSON behind a comma.
 
     Attributes:
+        text: how it reads, ages and all.
+        until: when it no longer reads so.
         texts: what stands between the ages, one more than there are ages.
         moments: since when each age is.
-        until: when the texts are no longer so.
+        changes: when the texts are no longer so.
     """
 
+    text: bytes
+    until: datetime
     texts: tuple[bytes, ...]
     moments: tuple[datetime, ...]
-    until: datetime
+    changes: datetime
 
     @classmethod
     def of(cls, row: bytes, now: ObservedNow) -> KeptRow | None:
@@ -126,23 +131,36 @@ class KeptRow(NamedTuple):
         numbers = [int(number) for number in texts[1::2]]
         if sorted(numbers) != list(range(len(now.moments))):
             return None
-        until = _NEVER
+        changes, present = _NEVER, datetime.combine(now.date(), now.time(), now.tzinfo)
         if now.change is not timedelta.max:
             with contextlib.suppress(OverflowError):
-                until = datetime.combine(now.date(), now.time(), now.tzinfo) + now.change
-        return cls(tuple(texts[::2]), tuple(now.moments[number] for number in numbers), until)
+                changes = present + now.change
+        moments = tuple(now.moments[number] for number in numbers)
+        return cls._at(present, tuple(exact(text) for text in texts[::2]), moments, changes)
 
-    def at(self, now: datetime) -> bytes:
-        """Return the row at a time."""
-        texts = self.texts
-        if not self.moments:
-            return texts[0]
-        whole = texts[0]
-        for moment, text in zip(self.moments, texts[1:], strict=True):
-            whole += _written(int((now - moment).total_seconds())) + text
-        return whole
+    @property
+    def size(self) -> int:
+        """The bytes of its texts."""
+        return len(self.text) + (sum(map(len, self.texts)) if self.moments else 0)
+
+    def at(self, now: datetime) -> KeptRow | None:
+        """Return the row as it reads now; None when more than its ages has changed."""
+        if now < self.until:
+            return self
+        return None if self.changes <= now else self._at(now, self.texts, self.moments, self.changes)
+
+    @classmethod
+    def _at(cls, now: datetime, texts: tuple[bytes, ...], moments: tuple[datetime, ...], changes: datetime) -> KeptRow:
+        whole, until = texts[0], changes
+        for moment, text in zip(moments, texts[1:], strict=True):
+            reads, then = _read(int((now - moment).total_seconds()))
+            whole += reads + text
+            until = min(until, moment + then)
+        return cls(whole, until, texts, moments, changes)
 
 
 @lru_cache(1024)
-def _written(seconds: int) -> bytes:
-    return human_duration(seconds).encode()
+def _read(seconds: int) -> tuple[bytes, timedelta]:
+    """Return how an age reads, and at which age it reads differently; before zero, whenever it is looked at again."""
+    age = timedelta(seconds=seconds)
+    return human_duration(seconds).encode(), age + until_change(age)

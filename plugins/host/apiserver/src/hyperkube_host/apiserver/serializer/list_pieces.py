@@ -13,8 +13,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from functools import partial
 from math import inf
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from hyperkube_host.apiserver.request.results import ListPage
 from hyperkube_lib.serving.finite_streams import PIECE_BYTES
@@ -38,6 +40,11 @@ of a cluster again costs a second."""
 
 SLICE_SECONDS = 0.001
 """How long rows or messages of a piece are made before others have their turn."""
+
+if TYPE_CHECKING:
+    from hyperkube_host.apiserver.resources.served import ServedResource
+    from hyperkube_host.apiserver.serializer.encodings import ObjectEncoder
+    from hyperkube_host.apiserver.serializer.kept_rows import KeptRow
 
 Parts: TypeAlias = "list[bytes | memoryview]"
 """Bytes that follow each other."""
@@ -136,6 +143,58 @@ class EncodedItems:
             self.ended = True
         parts: Parts = [self._separator] * (2 * len(items))
         parts[1::2] = items
+        return parts
+
+
+class TableRows:
+    """Objects of the cache as rows of a table: those that are kept cost two look-ups, the others take time.
+
+    Args:
+        objects: in the order of their rows.
+        encoder: makes rows, and keeps them with their objects.
+        served: whose columns they have.
+        now: the present of their ages.
+        include: as in `tables.row`.
+        version: of the table.
+    """
+
+    def __init__(
+        self,
+        objects: Sequence[CachedObject],
+        encoder: ObjectEncoder,
+        served: ServedResource,
+        now: datetime,
+        *,
+        include: str,
+        version: str,
+    ) -> None:
+        self._objects = iter(objects)
+        self._keys = encoder.row_keys(served, include=include, version=version)
+        self._now = now
+        self._same = b"null" if include == "None" else None
+        self._row = partial(encoder.kept_row, served, now=now)
+        self._shown = partial(encoder.shown, served, include=include, version=version)
+        self.many = len(objects) > MANY
+        self.ended = False
+
+    def take(self, size: int, seconds: float = inf) -> Parts:
+        """Return the next rows; the time is looked at after each that had to be made."""
+        now, same, (row_key, shown_key) = self._now, self._same, self._keys
+        left, until = size, _monotonic() + seconds
+        parts: Parts = []
+        for cached in self._objects:
+            kept = cached.encodings or {}
+            row: KeptRow | None = kept.get(row_key)
+            shown: bytes | None = same or kept.get(shown_key)
+            is_made = False
+            if row is None or row.until <= now or shown is None:
+                row, shown, is_made = self._row(cached), self._shown(cached), True
+            parts += (row.text, shown, b"}")
+            left -= len(row.text) + len(shown)
+            if left <= 0 or (is_made and _monotonic() >= until):
+                break
+        else:
+            self.ended = True
         return parts
 
 
