@@ -38,8 +38,8 @@ class Projections(NamedTuple):
 class ListsProjections(Protocol):
     """A client that makes the objects of a list one by one, without pages: it has them in its own process."""
 
-    def list_projected(self, options: ListOptions, project: Callable[[Object], Object]) -> Projections:
-        """Return what `project` returns for each object, which is its own."""
+    def list_projected(self, options: ListOptions, project: Callable[[Object], Object]) -> Iterator[Projections]:
+        """Yield what `project` returns for each object, which is its own, in pieces of one version; one at least."""
 
 
 def projected_pages(client: Client, options: ListOptions, project: Callable[[Object], Object]) -> Iterator[Projections]:
@@ -50,7 +50,7 @@ def projected_pages(client: Client, options: ListOptions, project: Callable[[Obj
         ConnectionError: there is no server.
     """
     if isinstance(client, ListsProjections):
-        yield client.list_projected(options, project)
+        yield from client.list_projected(options, project)
         return
     continue_token = ""
     while True:

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 from hyperkube_lib.serving.flow import Inbox, Outflow
-from hyperkube_lib.serving.loop import EdgeLoop, shared_loop
+from hyperkube_lib.serving.loop import EdgeLoop, TimeSlices, shared_loop
 
 from hyperkube.machinery.clock import SystemClock
 
@@ -86,6 +86,58 @@ def test_who_gives_way_waits_no_longer_than_told(loop):
 
 def test_to_give_way_to_a_loop_that_does_not_run_takes_no_time():
     EdgeLoop().give_way(float("inf"))
+
+
+class Moments:
+    """The monotonic time of `hyperkube_lib.serving.loop`, and a loop that takes so many seconds when it is given way."""
+
+    is_here = False
+
+    def __init__(self, monkeypatch):
+        self.now = 100.0
+        self.takes = 0.0
+        self.ways = 0
+        monkeypatch.setattr("hyperkube_lib.serving.loop._monotonic", lambda: self.now)
+
+    def give_way(self):
+        self.ways += 1
+        self.now += self.takes
+
+    def rests_in(self, slices, seconds):
+        """Return how often the loop is given way to while a thread computes in steps of a tenth of a millisecond."""
+        before, end = self.ways, self.now + seconds
+        while self.now < end:
+            self.now += 0.0001
+            slices.rest()
+        return self.ways - before
+
+
+@pytest.mark.parametrize(
+    ("takes", "least", "most"),
+    [(0.0, 90, 101), (0.0005, 60, 70), (0.004, 12, 14), (0.06, 1, 1)],
+    ids=["idle", "quick", "busy", "stuck"],
+)
+def test_a_thread_that_computes_gives_way_each_millisecond_and_keeps_half_of_the_time(monkeypatch, takes, least, most):
+    loop = Moments(monkeypatch)
+    slices = TimeSlices(loop)
+    loop.takes = takes
+
+    assert least <= loop.rests_in(slices, 0.1) <= most
+
+
+def test_on_the_loops_own_thread_nothing_gives_way(loop):
+    slices, seen, done = TimeSlices(loop), [], threading.Event()
+
+    def on_the_loop():
+        seen.append(loop.is_here)
+        slices.rest()
+        done.set()
+
+    loop.post(on_the_loop)
+
+    assert done.wait(30)
+    assert seen == [True]
+    assert not loop.is_here
 
 
 def test_what_comes_behind_is_called_once_all_of_the_turn_is_done(loop):

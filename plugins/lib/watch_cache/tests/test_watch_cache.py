@@ -4,6 +4,7 @@ import time
 import orjson
 import pytest
 from hyperkube_lib.watch_cache.cached_object import read_object
+from hyperkube_lib.watch_cache.decoding import TOGETHER
 from hyperkube_lib.watch_cache.event_history import HistoryLimits
 from hyperkube_lib.watch_cache.object_table import by_field, by_owner
 from hyperkube_lib.watch_cache.waiting_readers import FIRST_WAIT_SECONDS
@@ -361,6 +362,19 @@ class TestWatching:
 
         kinds = ["MODIFIED", "ADDED", "DELETED", "ADDED"]
         assert seen(next_records(watch, 4)) == list(zip(kinds, "abac", revisions, strict=True))
+
+    def test_what_is_written_while_others_have_their_turn_in_a_load_is_there_behind_it(self):
+        store, turns = MemoryStore(), []
+        cluster = Cluster(store, rest=lambda: turns.append(cluster.put(f"new-{len(turns)}")))
+        for number in range(2 * TOGETHER + 1):
+            cluster.put(f"pod-{number:02}")
+
+        listed = cluster.pods.list()
+
+        names = [obj.name for obj in listed.objects]
+        assert len(turns) == 3
+        assert names == [f"new-{number}" for number in range(3)] + [f"pod-{number:02}" for number in range(21)]
+        assert listed.revision == turns[-1]
 
     def test_another_that_reaches_back_less_far_meanwhile_is_no_harm(self, cluster, monkeypatch):
         first, second, third = (cluster.put(name) for name in "abc")

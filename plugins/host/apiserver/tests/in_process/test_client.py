@@ -3,12 +3,16 @@
 import threading
 
 import pytest
+from hyperkube_host.apiserver.in_process.client import InProcessClient
+from hyperkube_host.apiserver.in_process.watch import REST_SECONDS, TOGETHER
 from hyperkube_host.apiserver.server import ApiServer
+from hyperkube_lib.serving.loop import EdgeLoop, TimeSlices
 
 from hyperkube.client.informer import InformerFactory
 from hyperkube.client.projected_list import ListOptions
+from hyperkube.client.shared_threads import SharedThreads
 from hyperkube.kinds.resources import CONFIG_MAPS, PODS, SECRETS, SERVICE_ACCOUNTS
-from hyperkube.machinery.clock import FakeClock
+from hyperkube.machinery.clock import FakeClock, SystemClock
 from hyperkube.machinery.errors import ServiceUnavailable
 from hyperkube.machinery.objects import name_of
 from hyperkube.machinery.users import LOOPBACK
@@ -165,13 +169,62 @@ def test_what_fills_the_cache_is_what_a_list_has(server, client):
         if storage.prefix.endswith("/configmaps/"):
             storage.forget()  # read from the store again
 
-    filling = client.list_projected(options, dict)
-    cached = client.list_projected(options, dict)
+    filling = [*client.list_projected(options, dict)]
+    cached = [*client.list_projected(options, dict)]
 
     listed = client.list(CONFIG_MAPS, "default")
-    assert filling.items == cached.items == listed.items
-    assert filling.resource_version == cached.resource_version == listed.resource_version
-    assert [type(obj["metadata"]["resourceVersion"]) for obj in filling.items] == [str] * len(filling.items)
+    assert items_of(filling) == items_of(cached) == listed.items
+    assert {piece.resource_version for piece in filling + cached} == {listed.resource_version}
+    assert [type(obj["metadata"]["resourceVersion"]) for obj in listed.items] == [str] * len(listed.items)
+
+
+def items_of(pieces):
+    return [obj for piece in pieces for obj in piece.items]
+
+
+class Slices(TimeSlices):
+    """Counts how often what computes would give way."""
+
+    def __init__(self):
+        super().__init__(None)
+        self.rests = 0
+
+    def rest(self):
+        self.rests += 1
+
+
+@pytest.mark.parametrize("count", [0, 1, TOGETHER, 3 * TOGETHER + 1])
+def test_a_list_comes_in_pieces_of_one_version_and_others_have_their_turn_between_two(server, count):
+    slices = Slices()
+    client = InProcessClient(
+        server.request_path, LOOPBACK, SystemClock(), SharedThreads("test", SystemClock()), slices=slices
+    )
+    for number in range(count):
+        client.create(CONFIG_MAPS, config_map(f"m{number:03}"), "pieces")
+
+    pieces = [*client.list_projected(ListOptions(CONFIG_MAPS, "pieces"), dict)]
+
+    assert [name_of(obj) for obj in items_of(pieces)] == [f"m{number:03}" for number in range(count)]
+    assert len({piece.resource_version for piece in pieces}) == 1
+    assert max(len(piece.items) for piece in pieces) <= TOGETHER
+    assert slices.rests == len(pieces) - 1 == count // TOGETHER
+
+
+def test_an_informer_that_is_behind_takes_a_few_events_and_gives_way_before_the_next(server):
+    slices = Slices()
+    client = InProcessClient(
+        server.request_path, LOOPBACK, SystemClock(), SharedThreads("test", SystemClock()), slices=slices
+    )
+    watch = client.watch(CONFIG_MAPS, "behind")
+    for number in range(2 * TOGETHER + 1):
+        client.create(CONFIG_MAPS, config_map(f"m{number:03}"), "behind")
+
+    looks = [watch.take() for _ in range(4)]
+    watch.close()
+
+    assert [len(look.events) for look in looks] == [TOGETHER, TOGETHER, 1, 0]
+    assert [look.seconds for look in looks[:3]] == [0.0, 0.0, REST_SECONDS]
+    assert slices.rests == 2
 
 
 def test_a_projection_that_fails_costs_its_reader_alone(server, client):
@@ -182,6 +235,32 @@ def test_a_projection_that_fails_costs_its_reader_alone(server, client):
         raise RuntimeError("a bug")
 
     with pytest.raises(RuntimeError, match="a bug"):
-        client.list_projected(ListOptions(SECRETS, "default"), failing)
+        list(client.list_projected(ListOptions(SECRETS, "default"), failing))
 
     assert name_of(client.get(SECRETS, "a", "default")) == "a"
+
+
+def test_what_is_read_from_the_store_gives_way_to_the_loop_of_the_connections(monkeypatch):
+    ways = []
+
+    def give_way(loop):
+        ways.append(loop)
+
+    monkeypatch.setattr(EdgeLoop, "give_way", give_way)
+    loop = EdgeLoop()
+    options = {"admission-control": ["AlwaysAdmit"], "authorization-mode": ["AlwaysAllow"]}
+    server = ApiServer(options=options, store=MemoryStore(), loop=loop)
+    server.start()
+    client = server.client(LOOPBACK)
+    for number in range(50):
+        client.create(CONFIG_MAPS, config_map(f"m{number:03}"), "default")
+    server.registry.get(CONFIG_MAPS).storage.forget()
+    monkeypatch.setattr("hyperkube_lib.serving.loop.SLICE_SECONDS", 0.0)
+    ways.clear()
+
+    listed = client.list(CONFIG_MAPS, "default")
+    server.close()
+
+    assert len(listed.items) == 50
+    assert len(ways) >= 5
+    assert set(ways) == {loop}

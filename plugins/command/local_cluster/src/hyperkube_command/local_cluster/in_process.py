@@ -72,13 +72,14 @@ class InProcessServers:
         Raises:
             UsageError: a flag, or a feature gate, is wrong.
         """
-        from hyperkube_lib.serving.loop import EdgeLoop
+        from hyperkube_lib.serving.loop import EdgeLoop, TimeSlices
 
         self._cluster = cluster
         self._clock = clock
         self._values = parsed(cluster)
         self._loop = EdgeLoop(clock=clock).share()
         life.start("the network loop", self._loop)
+        self._slices = TimeSlices(self._loop)
         self._follows = bool(cluster.watched)
         self._threads = SharedThreads("informers", clock)
         life.on_close("the threads of informers", self._threads.close)
@@ -100,7 +101,7 @@ class InProcessServers:
         if self._follows:
             from hyperkube_host.apiserver.in_process.client import InProcessClient
 
-            return InProcessClient(self._request_path, user, self._clock, self._threads)
+            return InProcessClient(self._request_path, user, self._clock, self._threads, slices=self._slices)
         return self._running_api().client(user)
 
     def _running_api(self) -> ApiServer:

@@ -42,7 +42,10 @@ def start(
     listener = options.listener
     allowed = origins(listener.cors_allowed_origins)
     clock = clock or SystemClock()
-    server = ApiServer(options=options, clock=clock)
+    if loop is None:
+        loop = EdgeLoop(clock=clock)
+        life.start("the network loop", loop)
+    server = ApiServer(options=options, clock=clock, loop=loop)
     life.start("the API server", server)
     handler = CrossOrigin(server.handler, allowed) if allowed else server.handler
     edges = []

@@ -35,6 +35,7 @@ from hyperkube.storage.subscriptions import Subscribable
 
 if TYPE_CHECKING:
     from hyperkube_host.apiserver.connect.ssh_keys import SshKeyInstaller
+    from hyperkube_lib.serving.loop import EdgeLoop
 
 MOST_WAITING = 2000
 """Writes that may wait for their turn; then clients are asked to come again."""
@@ -48,6 +49,7 @@ class ApiServer:
         clock: the cluster's time.
         store: replaces what ``--storage-backend`` names; the server does not close it.
         warm: of a server with the same plugins, if `store` is a fork of its store.
+        loop: has the connections; what computes for long beside it gives way to it at times.
     """
 
     @one_look()
@@ -58,9 +60,10 @@ class ApiServer:
         clock: Clock | None = None,
         store: Store | None = None,
         warm: WarmState | None = None,
+        loop: EdgeLoop | None = None,
     ) -> None:
         foundation = self._foundation = lay_foundation(
-            options if isinstance(options, Options) else Options.of(dict(options)), clock or SystemClock()
+            options if isinstance(options, Options) else Options.of(dict(options)), clock or SystemClock(), loop
         )
         protobuf = Protobuf()
         self._stores = open_stores(foundation, store)

@@ -30,6 +30,10 @@ SHORTEST_SLICE, LONGEST_SLICE = 0.001, 0.02
 LONGEST_WAY = 0.05
 """Seconds for which others give way to the loop at most."""
 
+SLICE_SECONDS = 0.001
+"""For how long a thread beside the loop computes before it gives way."""
+
+_STUCK_SECONDS = 1.0
 _TICK = 1.0
 _monotonic = SystemClock().monotonic  # of the machine, whatever the cluster's time
 
@@ -129,6 +133,11 @@ class EdgeLoop:
         done.acquire()
         self.post(done.release)  # made when the sockets that were ready have been served
         done.acquire(timeout=seconds)
+
+    @property
+    def is_here(self) -> bool:
+        """Whether the caller is on the loop's thread."""
+        return self._thread is not None and self._thread.ident == threading.get_ident()
 
     def ring(self, stream: Flushable) -> None:
         """Flush a stream behind those that rang before; from any thread. It keeps itself from ringing twice."""
@@ -261,6 +270,29 @@ class EdgeLoop:
             self._logger.debug("%s: %s", context.get("message", "connection error"), error)
             return
         self._logger.error("%s", context.get("message", "event loop error"), exc_info=error)
+
+
+class TimeSlices:
+    """Threads that compute for long beside a loop, and give way to it at times; any number may share it.
+
+    A slice is a millisecond, or as long as the loop has taken before it: a busy one leaves half of the time. One that
+    has not come to it in `LONGEST_WAY` may wait for what such a thread does, and is given way to after a second again.
+    """
+
+    def __init__(self, loop: EdgeLoop | None) -> None:
+        """Give way to a loop; with None, to none."""
+        self._loop = loop
+        self._until = 0.0
+
+    def rest(self) -> None:
+        """Give way if the slice is over; on the loop's own thread nothing is done. The caller holds no lock."""
+        loop, begun = self._loop, _monotonic()
+        if loop is None or begun < self._until or loop.is_here:
+            return
+        loop.give_way()
+        ended = _monotonic()
+        took = ended - begun
+        self._until = ended + (_STUCK_SECONDS if took >= LONGEST_WAY else max(took, SLICE_SECONDS))
 
 
 class _AfterFlushes:

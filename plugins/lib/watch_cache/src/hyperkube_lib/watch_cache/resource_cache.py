@@ -267,12 +267,12 @@ class ResourceCache:
         for page in pages:  # one by one: the values are as large as the cache
             revision = revision or page.revision
             objects += (obj for item in page.items if (obj := self._decode(item)) is not None)
+        table = ObjectTable(self._indexes, objects)
         with self._lock:
             # What they were told last may lie before what was loaded, with changes in between that are not known.
             ended = self._watchers.clear()
-            self._objects = ObjectTable(self._indexes, objects)
+            self._objects, self._revision = table, revision
             self._history.restart(revision)
-            self._revision = revision
             pending, self._pending = self._pending or [], None
             self.loaded = True
             self._apply(pending)

@@ -15,6 +15,7 @@ from hyperkube_lib.watch_cache.cache_state import CacheState, Inherited
 from hyperkube_lib.watch_cache.cached_object import Transform
 from hyperkube_lib.watch_cache.caches_by_prefix import CachesByPrefix
 from hyperkube_lib.watch_cache.cold_objects import ColdObjects
+from hyperkube_lib.watch_cache.decoding import a_few_at_a_time
 from hyperkube_lib.watch_cache.event_history import HistoryLimits
 from hyperkube_lib.watch_cache.object_table import IndexFunction
 from hyperkube_lib.watch_cache.resource_cache import ResourceCache
@@ -54,6 +55,10 @@ def _unknown() -> int:
     return 0
 
 
+def _at_once() -> None:
+    """Go on."""
+
+
 def _log_damaged(_key: str, error: StorageReadError) -> None:
     logger.error("%s", error)
 
@@ -75,6 +80,7 @@ class StoreCache:
         report_damaged: is told of keys whose values the store has lost; must not block.
         state: what the cache of another store had, of which this one is a fork: it is not read again if `store` calls
             its readers and is still at that revision.
+        rest: called now and then while a resource is read from the store, without any lock that a write needs.
     """
 
     def __init__(
@@ -87,13 +93,14 @@ class StoreCache:
         limits_of: Callable[[str], HistoryLimits] | None = None,
         report_damaged: Callable[[str, StorageReadError], None] | None = None,
         state: CacheState | None = None,
+        rest: Callable[[], None] = _at_once,
     ) -> None:
         self.store = store
         self.newest = store.revision if isinstance(store, Subscribable) else _unknown
         self.report_damaged = report_damaged or _log_damaged
         self._clock = clock
         self._prefix = prefix
-        self._limits_of = limits_of
+        self._limits_of, self._rest = limits_of, rest
         self._resources = CachesByPrefix({})
         self._uncached: tuple[UncachedResource, ...] = ()
         self._state = state
@@ -303,7 +310,8 @@ class StoreCache:
             cache.begin_loading()
             while True:
                 try:
-                    cache.load(self.read_range(cache.prefix, prefix_end(cache.prefix), 0))
+                    pages = self.read_range(cache.prefix, prefix_end(cache.prefix), 0)
+                    cache.load(a_few_at_a_time(pages, self._rest))
                 except Compacted:
                     continue  # compacted between two pages: read again from the start
                 return

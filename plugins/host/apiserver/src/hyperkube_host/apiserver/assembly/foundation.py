@@ -12,6 +12,7 @@ from hyperkube_host.apiserver.options import Options
 from hyperkube_host.apiserver.pipeline.request_path import RequestPath
 from hyperkube_host.apiserver.plugins import PluginHosts
 from hyperkube_host.apiserver.promise import Promise
+from hyperkube_lib.serving.loop import EdgeLoop, TimeSlices
 
 from hyperkube.client.client import Client
 from hyperkube.client.informer import InformerFactory
@@ -49,6 +50,7 @@ class Foundation(Record):
     Attributes:
         root: the prefix of all keys in the store, with a slash at its end.
         threads: of the informers of this process, whichever client has them.
+        slices: of all that computes for long beside the loop.
         hosts: the plugins of every family, as they are loaded.
         request_path: how requests of this process are answered.
         loopback: the server's client of itself.
@@ -60,6 +62,7 @@ class Foundation(Record):
     clock: Clock
     root: str
     threads: SharedThreads
+    slices: TimeSlices
     informers: InformerFactory
     hosts: PluginHosts
     request_path: Promise[RequestPath]
@@ -69,7 +72,7 @@ class Foundation(Record):
 
     def client(self, user: UserInfo) -> Client:
         """Return the API as `user` sees it, without a socket."""
-        return InProcessClient(self.request_path.get, user, self.clock, self.threads)
+        return InProcessClient(self.request_path.get, user, self.clock, self.threads, slices=self.slices)
 
     def context(self, family: str, name: str, table: Mapping[str, Any] | None = None) -> PluginContext:
         """Return what a plugin is given; storage is below the API, and gets nothing of it; see `ContextOf`."""
@@ -88,17 +91,19 @@ class Foundation(Record):
         )
 
 
-def lay_foundation(options: Options, clock: Clock) -> Foundation:
-    """Return the first stage of a server with these options."""
+def lay_foundation(options: Options, clock: Clock, loop: EdgeLoop | None = None) -> Foundation:
+    """Return the first stage of a server with these options, whose connections a loop has."""
     request_path = Promise[RequestPath]("the request path")
     threads = SharedThreads("informers", clock)
-    loopback = InProcessClient(request_path.get, LOOPBACK, clock, threads)
+    slices = TimeSlices(loop)
+    loopback = InProcessClient(request_path.get, LOOPBACK, clock, threads, slices=slices)
     return Foundation(
         options=options,
         plugin_settings=PluginSettings(NAME, FAMILIES, options.values, FLAGS),
         clock=clock,
         root=options.storage.etcd_prefix.rstrip("/") + "/",
         threads=threads,
+        slices=slices,
         informers=InformerFactory(loopback, clock),
         hosts=PluginHosts(),
         request_path=request_path,

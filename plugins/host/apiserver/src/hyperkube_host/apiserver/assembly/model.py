@@ -84,6 +84,7 @@ class _Caches:
             report_damaged=self.damaged.report,
             limits_of=lambda prefix: self.sizes.of(self.registry.get().stored_at(prefix)),
             state=state,
+            rest=self.foundation.slices.rest,
         )
 
 

@@ -5,20 +5,22 @@ A call runs in its caller's thread as an explicit user, through the same authori
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
+from itertools import islice
 from typing import TypeAlias
 from urllib.parse import urlencode, urlsplit
 
 import orjson
 from hyperkube_host.apiserver.aggregation.fetch import fetch
-from hyperkube_host.apiserver.in_process.watch import InProcessWatch
+from hyperkube_host.apiserver.in_process.watch import TOGETHER, InProcessWatch
 from hyperkube_host.apiserver.pipeline.request_path import RequestPath
 from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.request.request_info import parse
 from hyperkube_host.apiserver.request.results import ListPage, ObjectResult, OpenedWatch, RawResult
 from hyperkube_host.apiserver.serializer.encode import is_shared, items_of
 from hyperkube_lib.serving.exchange import HttpRequest, RelayUpgrade, Response
+from hyperkube_lib.serving.loop import TimeSlices
 from hyperkube_lib.watch_cache.cached_object import CachedObject
 
 from hyperkube.client.client import APPLY_PATCH, MERGE_PATCH, ObjectList, RawResponse
@@ -48,6 +50,7 @@ class InProcessClient:
         clock: Clock,
         shared_threads: SharedThreads,
         agent: str = "",
+        slices: TimeSlices | None = None,
     ) -> None:
         """Ask as `user`.
 
@@ -58,9 +61,11 @@ class InProcessClient:
             shared_threads: of the informers of all such clients, whose watches are
                 `hyperkube.client.client.QuietWatch`.
             agent: the user agent, if not the user's name.
+            slices: for which a long list, or many events, are parsed before the server's loop has its turn.
         """
         self.shared_threads = shared_threads
         self._path = path
+        self._slices = slices or TimeSlices(None)
         self._clock = clock
         self._headers = {
             "user-agent": agent or ("kube-apiserver" if user.name == APISERVER_USER else user.name.rpartition(":")[2])
@@ -104,8 +109,12 @@ class InProcessClient:
             return result
         return ObjectList(items_of(result), str(result.revision), result.continue_token, result.remaining)
 
-    def list_projected(self, options: ListOptions, project: Callable[[Object], Object]) -> Projections:
-        """Return what `project` returns for each object of a list; none is parsed twice to fill the cache, too."""
+    def list_projected(self, options: ListOptions, project: Callable[[Object], Object]) -> Iterator[Projections]:
+        """Yield what `project` returns for each object of a list; none is parsed twice to fill the cache, too.
+
+        They come a few at a time, and the loop has its turn between two of these: of 50,000 pods all at once would
+        keep it from its own for seconds.
+        """
         query = {"labelSelector": options.label_selector, "fieldSelector": options.field_selector}
         known: dict[CachedObject, Object] = {}
 
@@ -121,12 +130,21 @@ class InProcessClient:
         with stored.loads.telling(tell) if stored is not None else nullcontext():
             result = self._listed(options.resource, options.namespace, query)
         if not isinstance(result, ListPage):
-            return Projections([project(obj) for obj in result.items], result.resource_version)
+            yield Projections([project(obj) for obj in result.items], result.resource_version)
+            return
+        version = str(result.revision)
         if not is_shared(result):
-            return Projections([project(obj) for obj in items_of(result)], str(result.revision))
+            yield Projections([project(obj) for obj in items_of(result)], version)
+            return
         parsed = result.served.parsed
-        items = [known.pop(each) if each in known else project(parsed(each)) for each in result.objects]
-        return Projections(items, str(result.revision))
+        objects = iter(result.objects)
+        while True:
+            some = islice(objects, TOGETHER)
+            items = [known.pop(each) if each in known else project(parsed(each)) for each in some]
+            yield Projections(items, version)
+            if len(items) < TOGETHER:
+                return
+            self._slices.rest()
 
     def _listed(
         self, resource: GroupVersionResource, namespace: str, query: Mapping[str, str]
@@ -164,7 +182,7 @@ class InProcessClient:
         result = self._run(self._request("GET", resource.path(namespace), query))
         if not isinstance(result, OpenedWatch):
             raise InternalError(f"a watch of {resource.resource!r} was answered with {type(result).__name__}")
-        return InProcessWatch(result, self._clock)
+        return InProcessWatch(result, self._clock, self._slices)
 
     def create(
         self,

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 from hyperkube_host.apiserver.request.results import OpenedWatch
 from hyperkube_host.apiserver.serializer.watch_stream import bookmark_object
+from hyperkube_lib.serving.loop import TimeSlices
 from hyperkube_lib.watch_cache.watchers import CacheEvent
 
 from hyperkube.client.client import Taken, WatchEvent
@@ -21,16 +22,21 @@ REST_SECONDS = 0.002
 each waking takes the interpreter away from the request that caused it. The first event in quiet times comes at once.
 """
 
-_BATCH = 200
-"""Events handed over at once: a reader that had that many comes back without a rest."""
+TOGETHER = 5
+"""Objects that are parsed, and events that are handed over, at once: a millisecond, with what informers do with them.
+
+A reader of as many events comes back without a rest, but behind what the server's loop has to do.
+"""
 
 
 class InProcessWatch:
     """A watch to iterate on one thread, or to look at in passing; `close` it from any."""
 
-    def __init__(self, watching: OpenedWatch, clock: Clock) -> None:
+    def __init__(self, watching: OpenedWatch, clock: Clock, slices: TimeSlices) -> None:
         self._watching = watching
         self._clock = clock
+        self._slices = slices
+        self._has_more = False
         # Only who iterates waits, for both: informers look in passing, thousands of them in one process.
         self._waited_for: tuple[threading.Event, ...] = ()
         self._closed = False
@@ -67,7 +73,11 @@ class InProcessWatch:
             return Taken([], ended=True)
         if watch is None:
             return self._end()
-        if records := watch.drain(_BATCH):
+        if self._has_more:
+            self._slices.rest()
+        records = watch.drain(TOGETHER)
+        self._has_more = len(records) == TOGETHER
+        if records:
             return self._parsed_up_to_an_error(records)
         now = self._clock.monotonic()
         if watch.ended or now >= self._deadline:
@@ -102,7 +112,7 @@ class InProcessWatch:
             events.append(self._parsed(record))
             if events[-1].type == "ERROR":
                 return Taken(events, ended=True)
-        return Taken(events, seconds=REST_SECONDS if len(records) < _BATCH else 0.0)
+        return Taken(events, seconds=0.0 if self._has_more else REST_SECONDS)
 
     def _parsed(self, event: CacheEvent) -> WatchEvent:
         served = self._watching.served
