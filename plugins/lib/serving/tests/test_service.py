@@ -103,3 +103,25 @@ def test_turns_are_looked_after_also_when_no_connection_is_left():
 
     assert looks == ["look"]
     service.workers.close()
+
+
+def test_a_connection_that_is_lost_while_the_server_closes_is_cut_off_without_its_socket():
+    later, cut = [], []
+    asyncio = SimpleNamespace(time=lambda: 1.0, call_later=lambda _seconds, call, *args: later.append((call, args)))
+    loop = SimpleNamespace(asyncio=asyncio)
+    service = Service(object(), loop=loop, limits=EdgeLimits(), logger=logging.getLogger("test"), name="test")
+    (client,) = joined(service, 1)
+    transport = SimpleNamespace(
+        close=lambda: None,
+        abort=lambda: cut.append(client),
+        get_write_buffer_size=lambda: 0,
+        get_extra_info=lambda _name: None,
+    )
+    service.draining = True
+
+    service.hang_up(client, transport)
+    ((call, args),) = later
+    call(*args)
+
+    assert cut == [client]
+    service.workers.close()

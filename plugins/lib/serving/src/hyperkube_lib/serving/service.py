@@ -375,11 +375,17 @@ def discard(answer: Answer) -> None:
 
 
 def _is_all_sent(transport: asyncio.Transport) -> bool:
-    """Tell whether the system has all that was written: the transport holds nothing, and its socket would take more."""
+    """Tell whether the system has all that was written: the transport holds nothing, and its socket would take more.
+
+    Over TLS a transport whose connection is lost has no socket before the protocol is told.
+    """
     if transport.get_write_buffer_size():
         return False
+    socket = transport.get_extra_info("socket")
+    if socket is None:
+        return True
     poll = select.poll()
-    poll.register(transport.get_extra_info("socket").fileno(), select.POLLOUT)
+    poll.register(socket.fileno(), select.POLLOUT)
     return bool(poll.poll(0))
 
 
