@@ -105,26 +105,24 @@ class MessageWriter:
         return tuple(cut)
 
     def _around(self, own: Sequence[str]) -> Writer:
-        """Return a writer that knows the fields of the latest objects but for texts that each has of its own."""
+        """Return a writer that knows the messages of the latest objects, cut at the texts that each has of its own."""
         latest: Recent[bytes, tuple[bytes, ...]] = Recent(TEMPLATES)
         open_places = dict.fromkeys(own, "")
-        members = self._members
 
         def write(value: Any) -> bytes:
             obj = value or {}
             key = orjson.dumps({**obj, **open_places})
-            known = latest.get(key)
-            if known is None:
-                known = tuple(self._pieces({**obj, **open_places}))
+            pieces = latest.get(key)
+            if pieces is None:
+                pieces = self.cut(obj)
                 if len(key) <= TEMPLATE_MAX:
-                    latest.keep(key, known)
-            out = [*known]
-            for name in own:
-                if text := obj.get(name):
-                    place, _, head = members[name]
-                    body = text.encode()
-                    size = len(body)
-                    out[place] = head + (ONE_BYTE[size] if size < 0x80 else varint(size)) + body
+                    latest.keep(key, pieces)
+            out: list[bytes] = []
+            for piece, text in zip(pieces, map(obj.get, own), strict=False):  # behind the last text comes one more
+                body = text.encode() if text else b""
+                size = len(body)
+                out += (piece, ONE_BYTE[size] if size < 0x80 else varint(size), body)
+            out.append(pieces[-1])
             return b"".join(out)
 
         return write
