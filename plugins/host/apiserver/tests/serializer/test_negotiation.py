@@ -1,7 +1,9 @@
 import pytest
+from hyperkube_host.apiserver.serializer.encode import _wanted
 from hyperkube_host.apiserver.serializer.negotiation import (
     JSON,
     MESSAGE,
+    MESSAGES,
     PLAIN,
     PROTOBUF,
     YAML,
@@ -81,3 +83,10 @@ def test_a_patch_must_say_what_it_is():
     assert patch_type("application/merge-patch+json") == "application/merge-patch+json"
     with pytest.raises(UnsupportedMediaType, match="415"):
         patch_type("application/json")
+
+
+@pytest.mark.parametrize("accept", sorted(MESSAGES))
+@pytest.mark.parametrize("verb", ["get", "list", "watch", "create", "update", "delete"])
+@pytest.mark.parametrize("on_part", [False, True])
+def test_headers_that_are_known_to_ask_for_messages_do(accept, verb, on_part):
+    assert _wanted(accept, verb, on_part) is MESSAGE

@@ -109,6 +109,8 @@ class Encoder:
         accept = request.headers.get("accept", "")
         if not accept or accept == JSON:
             return negotiation.PLAIN
+        if accept in negotiation.MESSAGES:
+            return negotiation.MESSAGE
         wanted = _wanted if len(accept) <= negotiation.LONGEST_ACCEPT else _wanted.__wrapped__
         return wanted(accept, request.info.verb, request.info.subresource != "")
 

@@ -43,6 +43,9 @@ class Format:
 PLAIN, MESSAGE = Format(), Format(PROTOBUF)
 """An object as it is, in JSON and in protobuf: `negotiate` returns these very formats, so that `is` tells them."""
 
+MESSAGES = frozenset({PROTOBUF, *(f"{PROTOBUF},{other}" for other in (JSON, f" {JSON}", "*/*", " */*"))})
+"""Accept headers of clients that want a `MESSAGE` of whatever has one: they need not be taken apart."""
+
 
 @dataclass(frozen=True, slots=True)
 class Clause:
@@ -195,6 +198,8 @@ def body_type(content_type: str) -> str:
     Raises:
         UnsupportedMediaType: it is none that bodies may have.
     """
+    if content_type in ALL:
+        return content_type
     media_type = content_type.partition(";")[0].strip().lower() or JSON
     if media_type not in ALL:
         raise UnsupportedMediaType(
