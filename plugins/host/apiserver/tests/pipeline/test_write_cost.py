@@ -224,7 +224,7 @@ def counted(asked, server):
         pytest.param(patch_node_status, 444, id="patch a node's status"),
         pytest.param(delete_pod, 329, id="delete a pod"),
         pytest.param(delete_pod_for_good, 392, id="delete a pod for good"),
-        pytest.param(in_protobuf(create_config_map), 261, id="create a ConfigMap in protobuf"),
+        pytest.param(in_protobuf(create_config_map), 216, id="create a ConfigMap in protobuf"),
         pytest.param(in_protobuf(create_pod), 287, id="create a pod in protobuf"),
         pytest.param(in_protobuf(put_status), 409, id="put a status in protobuf"),
         pytest.param(renewal, 241, id="renew a lease"),

@@ -86,7 +86,8 @@ def track_update(scope: FieldScope, live: Object | None, new: Object, manager: s
 def track_new(scope: FieldScope, new: Object, manager: str, now: str, template: bytes) -> None:
     """Set the ``managedFields`` of a new object that is made from a JSON, as `track_update` does.
 
-    `template` is that JSON: of all but name and namespace, without ``managedFields``. What one owns of it, others do.
+    `template` is that JSON: of all but name and namespace, without ``managedFields``. Other bytes will do that tell
+    which members the object has, none of them empty. What one manager owns of it, others do.
     """
     key = (scope.info, scope.api_version, scope.ignored_text or repr(scope.ignored), manager, template)
     entry = _entries.get(key)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from hyperkube_host.apiserver.resources.served import ServedResource
 from hyperkube_lib.serving.exchange import Answer
@@ -14,6 +14,9 @@ from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import ApiError
 from hyperkube.machinery.groups import GroupResource
 from hyperkube.machinery.objects import Object
+
+if TYPE_CHECKING:
+    from hyperkube_host.apiserver.resources.echo import Echo
 
 
 @dataclass(slots=True)
@@ -30,6 +33,8 @@ class ObjectResult:
     """The watch cache's copy of `obj`, where that was just written: its watchers are sent the same encodings."""
     template: bytes = b""
     """Of a new object of a template that is known: what tells it from others (`template_text`)."""
+    echo: Echo | None = None
+    """Of a new object that came as a message: what writes its body, by its metadata."""
 
 
 def success(resource: GroupResource, name: str, uid: str = "") -> ObjectResult:

@@ -6,9 +6,14 @@ by itself. Only admission plugins and strategies may have changed it since, whic
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, ClassVar
+
 import orjson
 
 from hyperkube.machinery.objects import Object
+
+if TYPE_CHECKING:
+    from hyperkube_host.apiserver.resources.echo import Echo
 
 
 class KnownMetadata:
@@ -34,6 +39,8 @@ class NewMetadata(KnownMetadata):
     """
 
     __slots__ = ("_is_noted", "_meta", "text")
+    echo: ClassVar[None] = None
+    """Of a template the answer is known from elsewhere."""
 
     def __init__(self, meta: Object, text: bytes | None = None) -> None:
         self._meta = meta
@@ -61,12 +68,16 @@ class KnownObject:
     """An object as it was decoded, of a kind to which nothing is added (`is_plain`).
 
     Mostly no plugin is called that might change it. So its JSON is taken only when one is about to be.
+
+    Attributes:
+        echo: what writes its body as a message, by its metadata, where it came as one; none when it is another object.
     """
 
-    __slots__ = ("_is_noted", "_obj", "_text")
+    __slots__ = ("_is_noted", "_obj", "_text", "echo")
 
-    def __init__(self, obj: Object) -> None:
+    def __init__(self, obj: Object, echo: Echo | None = None) -> None:
         self._obj = obj
+        self.echo = echo
         self._is_noted = False
         self._text: bytes | None = None
 

@@ -6,6 +6,8 @@ Source of the order: kubernetes apiserver ``pkg/endpoints/handlers/create.go``,
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import orjson
 from hyperkube_host.apiserver.admission.chain import undo
 from hyperkube_host.apiserver.admission.shared_members import before_changes
@@ -30,6 +32,9 @@ from hyperkube.machinery.patch.refusal import json_type
 from hyperkube.machinery.random import generate_name, unique_id
 from hyperkube.storage.store import Compare, LeaseNotFound, Put
 
+if TYPE_CHECKING:
+    from hyperkube_host.apiserver.resources.echo import Echo
+
 _NAME_ATTEMPTS = 8
 _NOT_ON_CREATE = frozenset({"deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"})
 _SHORT = 16 * 1024
@@ -40,20 +45,24 @@ def create(services: Services, request: ApiRequest, target: Target) -> ObjectRes
     """Answer a POST to a collection."""
     options = create_options(request, "CreateOptions")
     served, template = target.served, b""
+    echo: Echo | None = None
     if served.repeats:
         obj, template = services.decoder.decode_new(request, served)
+        place(obj, target)
+    elif served.is_plain:
+        obj, echo = services.decoder.decode_plain(request, served)
         place(obj, target)
     else:
         obj = services.decoder.decode(request, served.kind, served.codec)
         place(obj, target)
         served.default(obj)
     call = services.call(request, target, body=obj)
-    services.ownership.update(request, target, None, obj, template)
+    services.ownership.update(request, target, None, obj, echo.members if echo is not None else template)
     known: KnownObject | NewMetadata | None = None
     if template:
         known = NewMetadata(obj["metadata"], text_of_made(obj, template))
     elif served.is_plain and 0 < len(request.body) <= _SHORT:
-        known = KnownObject(obj)
+        known = KnownObject(obj, echo)
     return store_new(services, request, target, call, obj, options=options, known=known)
 
 
@@ -137,7 +146,7 @@ def _attempt(
         admission.object, admission.name = obj, obj["metadata"]["name"]
         if admit:
             services.admission.validate(admission)
-        return _store(services, target, call, obj, template)
+        return _store(services, target, call, obj, template, known.echo)
     except ApiError:
         undo(admission)
         raise
@@ -165,6 +174,7 @@ def _prepared(
             obj["metadata"] = served.in_order("metadata", obj["metadata"])
             obj = {"kind": served.kind.kind, "apiVersion": served.kind.api_version, **obj}
         else:
+            known.echo = None
             served.default(obj)
             obj = prepare(services, target, call, obj)
         _refuse_invalid(services, request, target, obj, call)
@@ -274,7 +284,9 @@ def _unattended(services: Services, target: Target, obj: Object) -> list[str]:
     return []
 
 
-def _store(services: Services, target: Target, call: Call, obj: Object, template: bytes) -> ObjectResult:
+def _store(
+    services: Services, target: Target, call: Call, obj: Object, template: bytes, echo: Echo | None
+) -> ObjectResult:
     served = target.served
     storage = served.stored()
     if not template:  # else that is known to leave it as it is
@@ -302,7 +314,7 @@ def _store(services: Services, target: Target, call: Call, obj: Object, template
             finish(written)
     obj = stored.answered(served, obj, value, result.revision)
     body, cached = stored.answer_bytes(served, writing, result.revision)
-    return ObjectResult(served, obj, status=201, body=body, written=cached, template=template)
+    return ObjectResult(served, obj, status=201, body=body, written=cached, template=template, echo=echo)
 
 
 def _lease(services: Services, target: Target) -> int:

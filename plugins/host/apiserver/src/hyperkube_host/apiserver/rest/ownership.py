@@ -99,7 +99,8 @@ class FieldOwnership:
     ) -> None:
         """Note in `new` that the request's manager set what differs from `old`, in place.
 
-        `template` is the JSON that a new object was made from, but for its name and namespace.
+        `template` is the JSON that a new object was made from, but for its name and namespace, or other bytes that tell
+        which members it has.
         """
         if template and not target.served.blanks:
             track_new(scope_of(target), new, manager_of(request), self.seconds.text(), template)

@@ -30,6 +30,8 @@ from hyperkube.machinery.schema import CompiledSchema, DecodeError
 from hyperkube.machinery.schema.mismatch import TypeMismatch
 
 if TYPE_CHECKING:
+    from hyperkube_host.apiserver.resources.echo import Echo
+    from hyperkube_host.apiserver.serializer.echoed_messages import EchoedKind
     from hyperkube_host.apiserver.serializer.known_messages import NamedMessage
 
 BODY_LIMIT = 3 * 1024 * 1024
@@ -102,6 +104,8 @@ class BodyDecoder:
         self._protobuf = protobuf
         self._messages: Recent[tuple[str, int, int, bytes], bytes] = Recent(BUSY_TEMPLATES)
         """What the messages of a template decode to, with defaults, as JSON without name."""
+        self._echoed: dict[object, EchoedKind | None] = {}
+        """By their marks, what is known of plain kinds."""
 
     def decode(
         self,
@@ -165,6 +169,31 @@ class BodyDecoder:
             meta = {name: value for name, value in obj["metadata"].items() if name != "name"}
             served.arrived.keep(text, orjson.dumps({**obj, "metadata": meta}))
         return obj, b""
+
+    def decode_plain(self, request: ApiRequest, served: ServedResource) -> tuple[Object, Echo | None]:
+        """Return the body as a new object of a plain kind, to which nothing is added.
+
+        With it comes what writes it as a message with other metadata, where that is known from how it came.
+
+        Raises:
+            ApiError: as `decode`.
+        """
+        if request.headers.get("content-type") == negotiation.PROTOBUF:
+            try:
+                echoed = self._echoed[served.mark]
+            except KeyError:
+                echoed = self._echoed[served.mark] = self._echoed_kind(served)
+            budget = request.budget
+            if echoed is not None and request.audit_event is None and (budget is None or not budget.is_over):
+                found = echoed.read(request.body)
+                if found is not None:
+                    return found
+        return self.decode(request, served.kind, served.codec), None
+
+    def _echoed_kind(self, served: ServedResource) -> EchoedKind | None:
+        from hyperkube_host.apiserver.serializer.echoed_messages import echoed_kind  # the first body asks for it
+
+        return None if served.blanks else echoed_kind(served.kind, served.codec, self._protobuf)
 
     @staticmethod
     def _cut(request: ApiRequest, served: ServedResource) -> NamedMessage | None:

@@ -172,6 +172,8 @@ class Encoder:
         served, obj = result.served, result.obj
         if served is None or obj is None:
             return b""
+        if result.echo is not None:
+            return self.objects.echoed_body(served, result.written, obj, result.echo)
         codec = served.codec
         if not isinstance(codec, CompiledSchema) or obj.get("kind") != served.kind.kind:
             return b""

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Hashable
 from datetime import datetime
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import orjson
 from hyperkube_host.apiserver.resources.meta_types import meta_schema
@@ -29,6 +29,9 @@ from hyperkube_lib.watch_cache.cached_object import CachedObject
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.recent import Recent, exact, forgets
 from hyperkube.machinery.schema import CompiledSchema
+
+if TYPE_CHECKING:
+    from hyperkube_host.apiserver.resources.echo import Echo
 
 LIMIT = 64 << 20
 """Bytes of all encodings together; beyond it the oldest go."""
@@ -143,9 +146,20 @@ class ObjectEncoder:
             if template:
                 self._learn(template, served, schema, obj, body)
         if cached is not None and (cached.encodings is not None or served.stored().cache.watchers):
-            message = message_in(body, kind)
-            self._encodings.keep(cached, (served.mark, "message"), message, len(message))
+            self._share(served, cached, body)
         return body
+
+    def echoed_body(self, served: ServedResource, cached: CachedObject | None, obj: Object, echo: Echo) -> bytes:
+        """Return the same with a new object whose data are as they came."""
+        body = echo.write(obj["metadata"])
+        if cached is not None and (cached.encodings is not None or served.stored().cache.watchers):
+            self._share(served, cached, body)
+        return body
+
+    def _share(self, served: ServedResource, cached: CachedObject, body: bytes) -> None:
+        """Keep the message in a body for the watches that are sent it next."""
+        message = message_in(body, served.kind)
+        self._encodings.keep(cached, (served.mark, "message"), message, len(message))
 
     def _learn(self, template: bytes, served: ServedResource, schema: CompiledSchema, obj: Object, body: bytes) -> None:
         """Know how to write answers with the objects of a template, of one of which this is the body."""

@@ -21,9 +21,11 @@ Cut: TypeAlias = Callable[[Object], tuple[bytes, ...]]
 
 _Lengths: TypeAlias = "tuple[int, int, int]"
 _Pieces: TypeAlias = "tuple[bytes, bytes, bytes, bytes]"
+_Sized: TypeAlias = "tuple[int, bytes, bytes, bytes, bytes]"
 
 _OPEN: Object = dict.fromkeys(("name", "uid", "resourceVersion"))
 _FIRST, _RAW = tag(1, BYTES), tag(2, BYTES)
+_TAIL_SIZE = len(ENVELOPE_TAIL)
 _MOST_LENGTHS = 16
 """How many lengths of texts are remembered of a template: names mostly have one, revisions grow by a digit at times."""
 
@@ -79,16 +81,57 @@ class TemplateMessage:
 
     def _laid_out(self, kept: _Kept, lengths: _Lengths) -> _Pieces:
         """Return the body for texts of such lengths, cut at them; all lengths are in the pieces."""
-        first, second, third, last = kept.pieces
-        name, uid, revision = map(varint, lengths)
-        first, second, third = first + name, second + uid, third + revision
-        size = len(first) + len(second) + len(third) + len(last) + sum(lengths)
-        meta = _FIRST + varint(size)
-        whole = _RAW + varint(len(meta) + size + len(self._behind))
+        size, first, second, third, _ = _field(kept.pieces, lengths)
+        whole = _RAW + varint(size + len(self._behind))
         if len(kept.bodies) >= _MOST_LENGTHS:
             kept.bodies.clear()
-        made = kept.bodies[lengths] = (self._before + whole + meta + first, second, third, kept.end)
+        made = kept.bodies[lengths] = (self._before + whole + first, second, third, kept.end)
         return made
+
+
+class TemplateMetadata:
+    """Writes the bodies of answers with new objects that have their metadata alone from a template.
+
+    May be used by several threads, as a `TemplateMessage`.
+
+    Args:
+        kind: of the objects.
+        cut: cuts the message of metadata.
+    """
+
+    __slots__ = ("_before", "_cut", "_latest")
+
+    def __init__(self, kind: GroupVersionKind, cut: Cut) -> None:
+        self._before = envelope_head(kind.api_version, kind.kind) + _RAW
+        self._cut = cut
+        self._latest: tuple[Object, tuple[bytes, ...], dict[_Lengths, _Sized]] = {}, (), {}
+        """Metadata without name, uid and revision, their pieces, and by the lengths of the three their field."""
+
+    def body(self, meta: Object, behind: bytes) -> bytes:
+        """Return the body with an object that has been stored, by its metadata and by what follows these."""
+        latest, pieces, fields = self._latest
+        if {**meta, **_OPEN} != latest:
+            latest, pieces, fields = self._latest = {**meta, **_OPEN}, self._cut(meta), {}
+        name, uid, revision = meta["name"].encode(), meta["uid"].encode(), meta["resourceVersion"].encode()
+        lengths = len(name), len(uid), len(revision)
+        field = fields.get(lengths)
+        if field is None:
+            if len(fields) >= _MOST_LENGTHS:
+                fields.clear()
+            field = fields[lengths] = _field(pieces, lengths)
+        size, first, second, third, last = field
+        whole = varint(size + len(behind) - _TAIL_SIZE)
+        return b"".join((self._before, whole, first, name, second, uid, third, revision, last, behind))
+
+
+def _field(pieces: tuple[bytes, ...], lengths: _Lengths) -> _Sized:
+    """Return the field of the metadata for texts of such lengths: its size, and the field cut at them."""
+    first, second, third, last = pieces
+    name, uid, revision = map(varint, lengths)
+    first, second, third = first + name, second + uid, third + revision
+    size = len(first) + len(second) + len(third) + len(last) + sum(lengths)
+    meta = _FIRST + varint(size)
+    return len(meta) + size, meta + first, second, third, last
 
 
 def message_in(body: bytes, kind: GroupVersionKind) -> bytes:
