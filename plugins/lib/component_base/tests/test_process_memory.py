@@ -82,6 +82,20 @@ def test_after_the_next_load_all_is_forgotten_again():
     assert Spent(0.4, 0.0, 0.0, 0.3, 0.01, 0.01).forgotten() == [2, 5]
 
 
+def test_a_rest_is_fresh_for_two_periods_each_time_and_settles_until_the_second_time_is_over():
+    spent = Spent()
+    rest, fresh, settling = Rest(spent), [], []
+
+    for period, share in enumerate([0.4, *[0.01] * 20]):
+        spent.seconds += share * PERIOD_SECONDS
+        rest.is_new(PERIOD_SECONDS)
+        fresh += [period] * rest.is_fresh
+        settling += [period] * rest.is_settling
+
+    assert fresh == [FIRST_QUIET, FIRST_QUIET + 1, LAST_QUIET, LAST_QUIET + 1]
+    assert settling == list(range(FIRST_QUIET, LAST_QUIET + 2))
+
+
 def test_a_server_waits_with_the_memory_of_its_rest():
     told = []
     spent = Spent()

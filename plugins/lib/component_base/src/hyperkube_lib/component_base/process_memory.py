@@ -85,7 +85,12 @@ def processor_seconds() -> float:
 
 
 class Rest:
-    """Tells when a process has come to rest after work."""
+    """Tells when a process has come to rest after work.
+
+    Attributes:
+        is_fresh: whether all was to be forgotten in the last period or in the one before: much is made anew, elsewhere.
+        is_settling: the same, and for the minutes from the first time of a rest to the second.
+    """
 
     def __init__(self, spent: Callable[[], float] = processor_seconds) -> None:
         """Begin to count.
@@ -97,25 +102,26 @@ class Rest:
         self._last = spent()
         self._share = self._most = 0.0
         self._quiet = 0
+        self._is_new = self.is_fresh = self.is_settling = False
 
     def is_new(self, seconds: float) -> bool:
         """Tell whether to forget now; called at the end of each period, with its length."""
+        quiet = self._quiet_periods(seconds)
+        was_new, self._is_new = self._is_new, quiet in {FIRST_QUIET, LAST_QUIET}
+        self.is_fresh = self._is_new or was_new
+        self.is_settling = self.is_fresh or quiet > FIRST_QUIET
+        if quiet == LAST_QUIET:
+            self._most, self._quiet = 0.0, 0
+        return self._is_new
+
+    def _quiet_periods(self, seconds: float) -> int:
+        """Return how many periods in a row, with the one that has ended, were at rest after work."""
         last, self._last = self._last, self._spent()
         share = self._share = (self._last - last) / seconds
         self._most = max(self._most, share)
-        if self._most < BUSY or share * QUIETER > self._most:
-            self._quiet = 0
-            return False
-        self._quiet += 1
-        if self._quiet == LAST_QUIET:
-            self._most, self._quiet = 0.0, 0
-            return True
-        return self._quiet == FIRST_QUIET
-
-    @property
-    def is_settling(self) -> bool:
-        """Tell whether what was made under load is just being forgotten, or made anew: for minutes after it."""
-        return self._quiet >= FIRST_QUIET
+        rests = self._most >= BUSY and share * QUIETER <= self._most
+        self._quiet = self._quiet + 1 if rests else 0
+        return self._quiet
 
     @property
     def is_quiet(self) -> bool:
@@ -153,19 +159,19 @@ def wait_until_stopped(
     minutes of it `pools` without objects go, too. `each_period` is called after each wait.
     """
     let_go, pools = let_go or LibraryPages().let_go, pools or EmptyPools()
-    pause, rest, rounds, rested = FIRST_SECONDS, rest or Rest(), 0, False
+    pause, rest, rounds = FIRST_SECONDS, rest or Rest(), 0
     while not stopped.wait(pause):
+        is_due = not rounds % LIBRARY_PERIODS
         forget_folders()  # those of imports that a load came with
-        rests = rest.is_new(pause)
-        if rests:
+        if rest.is_new(pause):
             pools.take_back()  # there may be others when all is forgotten
             forgets()
         if each_period is not None:
             each_period()
-        if rests or rested or rest.is_settling or (rest.is_quiet and (pools.had_work or not rounds % LIBRARY_PERIODS)):
+        if rest.is_settling or (rest.is_quiet and (is_due or pools.had_work)):
             pools.let_go()  # others each time: what is made anew lies beside what stays, as empty pools are held
         give()
-        if rests or rested or rounds < 2 or not rounds % LIBRARY_PERIODS:
+        if rest.is_fresh or is_due or rounds == 1:
             let_go()
-        pause, rounds, rested = PERIOD_SECONDS, rounds + 1, rests
+        pause, rounds = PERIOD_SECONDS, rounds + 1
     pools.close()
