@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import ssl
 import threading
 
 import orjson
@@ -23,6 +24,7 @@ from hyperkube_lib.serving.spdy import (
     SynStream,
     WindowUpdate,
 )
+from leaving import with_goodbye, without_a_word
 
 from hyperkube.machinery.clock import SystemClock
 
@@ -179,6 +181,29 @@ def test_writing_to_a_client_that_went_away_is_a_connection_error(toy, edge, ws)
 
     assert done.wait(30)
     assert str(seen[0]) == "the client has gone away"
+
+
+@pytest.mark.parametrize("leave", [without_a_word, with_goodbye])
+def test_a_writer_is_told_when_a_client_has_ended_tls(toy, start, connect, pki, caplog, leave):
+    gone = threading.Event()
+
+    def serve(channels):
+        try:
+            while True:
+                channels.write(1, b"x" * 10_000)
+        except ConnectionError:
+            gone.set()
+
+    toy.routes["/exec"] = lambda _: ExecUpgrade(serve=serve)
+    client = connect(start(tls=pki.server_tls()), ssl.create_default_context(cafile=pki.ca_file))
+    client.upgrade("/exec", "v4.channel.k8s.io")
+    client.head()
+    client.exactly(100_000)
+
+    leave(client.sock)
+
+    assert gone.wait(30)
+    assert [record.message for record in caplog.records] == []
 
 
 def test_a_slow_reader_makes_the_writer_wait(toy, edge, ws):

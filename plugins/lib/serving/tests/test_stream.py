@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import gc
 import resource
-import socket
 import ssl
 import threading
 import time
@@ -16,6 +14,7 @@ import pytest
 from hyperkube_lib.serving.exchange import AllChunks, Response, StreamResponse
 from hyperkube_lib.serving.limits import EdgeLimits
 from hyperkube_testing.peers.toy_server import EndlessSource, QueueSource
+from leaving import with_goodbye, without_a_word
 
 
 def test_pieces_arrive_as_they_come(toy, edge, connect, source):
@@ -83,15 +82,6 @@ def test_the_source_is_closed_when_the_client_goes_away(toy, edge, connect, sour
     client.close()
 
     assert source.closed.wait(30)
-
-
-def without_a_word(sock):
-    socket.socket.shutdown(sock, socket.SHUT_RDWR)
-
-
-def with_goodbye(sock):
-    with contextlib.suppress(OSError):  # what was on its way comes before the server's
-        sock.unwrap()
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What uvloop's TLS transports hold, and that they tell their end through it."""
+"""What uvloop's TLS transports hold, and that nothing is written behind their end."""
 
 import asyncio
 import contextlib
@@ -7,7 +7,7 @@ import ssl
 
 import pytest
 import uvloop
-from hyperkube_lib.serving.uvloop_tls import ssl_protocol, tls_end
+from hyperkube_lib.serving.uvloop_tls import ssl_protocol, transport_of
 
 MUCH = bytes(32 << 20)
 """More than the system takes for a client that reads nothing."""
@@ -24,15 +24,18 @@ def with_goodbye(client):
 
 
 async def ended(server_context, client_context, leave):
-    """Let a client leave that has read nothing; return whether the end was told before, and then, and what was lost."""
+    """Let a client leave that has read nothing; return what the transport told before, and what happened then."""
     loop, made = asyncio.get_running_loop(), asyncio.Future()
 
     class Server(asyncio.Protocol):
-        lost = False
+        lost, paused = False, 0
 
         def connection_made(self, transport):
-            self.transport, self.end = transport, tls_end(transport)
+            self.transport = transport_of(transport)
             made.set_result(self)
+
+        def pause_writing(self):
+            self.paused += 1
 
         def connection_lost(self, exc):
             self.lost = True
@@ -41,33 +44,45 @@ async def ended(server_context, client_context, leave):
     raw = await asyncio.to_thread(socket.create_connection, server.sockets[0].getsockname())
     client = await asyncio.to_thread(client_context.wrap_socket, raw, server_hostname="localhost")
     connection = await made
-    before = bool(connection.end)
-    connection.transport.write(MUCH)
+    transport, before = connection.transport, connection.transport.is_closing()
+    transport.write(MUCH)
 
     await asyncio.to_thread(leave, client)
     async with asyncio.timeout(60):
-        while not (connection.end or connection.lost):  # noqa: ASYNC110  nothing tells it
+        while not (transport.is_closing() or connection.lost):  # noqa: ASYNC110  nothing tells it
             await asyncio.sleep(0.001)
-    found = before, bool(connection.end), connection.lost
+    paused, waiting = connection.paused, transport.get_write_buffer_size()
+    for _ in range(10):
+        transport.write(b"more")
+    found = {
+        "closing before": before,
+        "closing": transport.is_closing(),
+        "lost": connection.lost,
+        "paused": connection.paused - paused,
+        "added": transport.get_write_buffer_size() > waiting,
+    }
 
     client.close()
-    connection.transport.abort()
+    transport.abort()
     server.close()
     await server.wait_closed()
     return found
 
 
 @pytest.mark.parametrize("leave", [without_a_word, with_goodbye])
-def test_the_end_is_told_while_what_was_written_still_waits(pki, leave):
+def test_what_is_written_behind_the_end_pauses_its_protocol_and_goes_nowhere(pki, leave, caplog):
     tls = pki.server_tls()
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(tls.cert_file, tls.key_file)
 
     found = uvloop.run(ended(context, ssl.create_default_context(cafile=pki.ca_file), leave))
 
-    assert found == (False, True, False)
+    assert found == {"closing before": False, "closing": True, "lost": False, "paused": 10, "added": False}
+    assert [record.message for record in caplog.records] == []
 
 
-def test_other_transports_have_neither():
-    assert ssl_protocol(asyncio.Transport()) is None
-    assert tls_end(asyncio.Transport()) is None
+def test_another_transport_stays_what_it_is():
+    plain = asyncio.Transport()
+
+    assert ssl_protocol(plain) is None
+    assert transport_of(plain) is plain

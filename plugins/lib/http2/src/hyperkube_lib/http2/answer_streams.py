@@ -16,7 +16,6 @@ from hyperkube_lib.http2.request_head import KnownFields
 from hyperkube_lib.http2.request_streams import RequestStreams
 from hyperkube_lib.http2.server_stream import Fields, ServerStream
 from hyperkube_lib.serving.service import Service
-from hyperkube_lib.serving.uvloop_tls import TlsEnd
 
 _PIECE = 16 * 1024 - 64
 """Bytes of a stream that are sent at a time, and written together: with their frame they fill one TLS record."""
@@ -51,7 +50,6 @@ class AnswerStreams(RequestStreams):
         super().__init__(service, known, certificate=certificate, peer=peer, max_streams=bounds.max_streams)
         self._bounds = bounds
         self._transport: asyncio.Transport | None = None
-        self._tls_end: TlsEnd | None = None
         self._writable = True
         self._since = service.now
         self._out: list[bytes | memoryview] = []
@@ -211,17 +209,10 @@ class AnswerStreams(RequestStreams):
         """Write what was made, in its order."""
         out = self._out
         out.append(self.h2.data_to_send())
-        if data := b"".join(out):
-            self._write(data)
+        if (data := b"".join(out)) and self._transport is not None:
+            self._transport.write(data)
         out.clear()
         self._gathered = 0
-
-    def _write(self, data: bytes) -> None:
-        """Write what TLS still takes; where it takes nothing more, nothing more is made for it."""
-        if self._tls_end:
-            self.pause_writing()
-        elif self._transport is not None:
-            self._transport.write(data)
 
     # ends
 
@@ -267,4 +258,4 @@ class AnswerStreams(RequestStreams):
             self.gone_away = True
             # Not by the library, for which the connection would be at its end with that.
             frame = GoAwayFrame(0, last_stream_id=self.h2.highest_inbound_stream_id)
-            self._write(frame.serialize())
+            self._transport.write(frame.serialize())

@@ -16,7 +16,6 @@ from hyperkube_lib.http2.server_stream import ServerStream
 from hyperkube_lib.serving.pieces import WAITING
 from hyperkube_lib.serving.reader import BODYLESS
 from hyperkube_lib.serving.service import BUSY, IDLE, STREAM, Incoming, Service
-from hyperkube_lib.serving.uvloop_tls import tls_end
 from hyperkube_lib.serving.wire import refusal
 
 from hyperkube.machinery.errors import InternalError
@@ -69,7 +68,6 @@ class ServerConnection(AnswerStreams):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The client has agreed to HTTP/2."""
         self._transport = cast("asyncio.Transport", transport)  # uvloop's transports only look like it
-        self._tls_end = tls_end(transport)
         self.service.join(self)
         self.greet()
         self._flush()
@@ -78,7 +76,7 @@ class ServerConnection(AnswerStreams):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The client is gone, or we have closed."""
-        self._transport = self._tls_end = None
+        self._transport = None
         self.service.leave(self)
         self._end_all()
         self.h2.let_go()

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections import deque
 
 from hyperkube_lib.serving.exchange import Response
-from hyperkube_lib.serving.pieces import PIECE, Pieces
+from hyperkube_lib.serving.pieces import PIECE, STREAM_PIECE, Pieces
 from hyperkube_lib.serving.reader import RequestReader
 from hyperkube_lib.serving.service import Incoming, Service
-from hyperkube_lib.serving.uvloop_tls import TlsEnd
 from hyperkube_lib.serving.wire import complete, plain
 
 _BURST = 64 * 1024
@@ -34,7 +33,6 @@ class ClosingReader(RequestReader):
         self._refusal: tuple[Response, bool] | None = None
         self._pieces: Pieces | None = None
         self.writable = True
-        self._tls_end: TlsEnd | None = None
 
     @property
     def _is_refused(self) -> bool:
@@ -49,7 +47,7 @@ class ClosingReader(RequestReader):
             # would be answered whole before it could.
             if self._out_bytes > _BURST:
                 self._flush()
-        elif self._transport is not None:
+        else:
             self._send(data)
 
     def _send(self, data: bytes) -> None:
@@ -57,11 +55,9 @@ class ClosingReader(RequestReader):
         transport, pieces = self._transport, self._pieces
         if transport is None:
             return
-        if self._tls_end:
-            self.pause_writing()  # so that nothing more is made for it
-            return
         if pieces is None:
-            if not self._secure or len(data) <= self._piece_bytes:
+            # None is smaller than that one, and most answers and events are.
+            if not self._secure or len(data) <= STREAM_PIECE or len(data) <= self._piece_bytes:
                 transport.write(data)
                 return
             pieces = self._pieces = Pieces()
@@ -87,15 +83,12 @@ class ClosingReader(RequestReader):
                 if pieces.last:
                     self.service.hang_up(self, transport)
                 return
-            if self._tls_end:
-                self.pause_writing()
-                return
             transport.write(piece)
 
     def _flush(self) -> None:
         """Write the answers made while reading."""
         out = self._out
-        if out and self._transport is not None:
+        if out:
             self._out, self._out_bytes = [], 0
             self._send(out[0] if len(out) == 1 else b"".join(out))
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import cast
 
 from hyperkube_lib.serving.body_writer import Body, BodyWriter
 from hyperkube_lib.serving.closing import ClosingReader
@@ -21,7 +20,7 @@ from hyperkube_lib.serving.reader import BODYLESS
 from hyperkube_lib.serving.request_budget import RequestBudget
 from hyperkube_lib.serving.service import BUSY, IDLE, STREAM, Incoming, Service, discard
 from hyperkube_lib.serving.tls import peer_chain
-from hyperkube_lib.serving.uvloop_tls import tls_end
+from hyperkube_lib.serving.uvloop_tls import transport_of
 from hyperkube_lib.serving.wire import CONTINUE, LAST_CHUNK, BadHeader, chunk, complete, head, late, plain, refusal
 
 from hyperkube.machinery.errors import InternalError
@@ -60,7 +59,7 @@ class Connection(ClosingReader):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """A client has connected, and its TLS handshake is done."""
-        self._transport = cast("asyncio.Transport", transport)  # uvloop's transports only look like it
+        self._transport = transport_of(transport)
         ssl_object = transport.get_extra_info("ssl_object")
         self._secure = ssl_object is not None
         if self._secure:
@@ -75,7 +74,6 @@ class Connection(ClosingReader):
             other.take(self.service, self._transport, self._certificate, self._peer)
             self._transport = self._parser = None  # which refers to this; the connection would last as long
             return
-        self._tls_end = tls_end(transport) if self._secure else None
         self.service.join(self)
         if self.service.draining:
             self._close()
@@ -83,7 +81,7 @@ class Connection(ClosingReader):
     def connection_lost(self, exc: Exception | None) -> None:
         """The client is gone, or we have closed."""
         self.service.leave(self)
-        self._transport = self._tls_end = None
+        self._transport = None
         self._pieces = None
         self._parser = None
         self._waiting.clear()
@@ -365,7 +363,7 @@ class Connection(ClosingReader):
             raise ConnectionError("the client has gone away")
         self._resume_reading()
         self.service.leave(self)
-        self._transport = self._tls_end = self._parser = self._current = self._body_source = None
+        self._transport = self._parser = self._current = self._body_source = None
         self._deaf = True
         transport.set_protocol(successor)
         return transport, early

@@ -14,7 +14,7 @@ import socket
 import ssl
 from collections.abc import Callable
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 import httptools
 from hyperkube_lib.serving.bandwidth import BandwidthLimit
@@ -24,7 +24,7 @@ from hyperkube_lib.serving.exchange import RelayUpgrade, Response
 from hyperkube_lib.serving.relayed_head import passed_headers, relayed_request, switched_to
 from hyperkube_lib.serving.service import Incoming
 from hyperkube_lib.serving.upgraded import Upgraded
-from hyperkube_lib.serving.uvloop_tls import TlsEnd, tls_end
+from hyperkube_lib.serving.uvloop_tls import transport_of
 from hyperkube_lib.serving.wire import LAST_CHUNK, chunk, head, refusal
 
 from hyperkube.machinery.errors import HyperkubeError, InternalError, ServiceUnavailable
@@ -64,7 +64,6 @@ class Relay(asyncio.Protocol):
         self._incoming = incoming
         self._target = target
         self._transport: asyncio.Transport | None = None
-        self._tls_end: TlsEnd | None = None
         self._task: asyncio.Task[None] | None = None
         self._parser: Any = httptools.HttpResponseParser(self)
         self._headers: list[tuple[str, str]] = []
@@ -110,7 +109,7 @@ class Relay(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Repeat the request."""
-        self._transport, self._tls_end = cast("asyncio.Transport", transport), tls_end(transport)
+        self._transport = transport_of(transport)
         self._service.relays.add(self)
         if self._over:
             self._transport.abort()
@@ -149,7 +148,7 @@ class Relay(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """The other server has closed, or we have."""
         self._service.relays.discard(self)
-        self._transport = self._tls_end = None
+        self._transport = None
         if self._client is not None:
             self._client.finish()
         elif self._started and not self._over:
@@ -282,8 +281,8 @@ class Relay(asyncio.Protocol):
             self._transport.abort()
 
     def _write(self, data: bytes) -> None:
-        """Write to the other server, unless it has ended the connection."""
-        if self._transport is not None and not self._tls_end:
+        """Write to the other server."""
+        if self._transport is not None:
             self._transport.write(data)
 
     def _forward_body(self) -> None:

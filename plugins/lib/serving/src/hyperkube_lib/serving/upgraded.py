@@ -10,7 +10,6 @@ from typing import Protocol
 from hyperkube_lib.serving.exchange import Answer
 from hyperkube_lib.serving.flow import IN_BOUND, Outflow
 from hyperkube_lib.serving.service import STREAM, Incoming, Service, discard
-from hyperkube_lib.serving.uvloop_tls import TlsEnd, tls_end
 
 FRAMES_PER_TURN = 256
 """Frames of one connection that are handled before the loop turns to others: a read holds thousands of empty ones."""
@@ -61,7 +60,6 @@ class Upgraded(asyncio.Protocol):
         self.outflow = Outflow(service.loop)
         self.listener: Listener | None = None
         self._transport: asyncio.Transport | None = None
-        self._tls_end: TlsEnd | None = None
         self._unread = 0
         self._lock = threading.Lock()
         self._reading = True
@@ -75,7 +73,7 @@ class Upgraded(asyncio.Protocol):
 
     def begin(self, transport: asyncio.Transport, greeting: bytes, early: bytes) -> None:
         """Take the transport over, send the greeting, and read what the client had sent ahead."""
-        self._transport, self._tls_end = transport, tls_end(transport)
+        self._transport = transport
         self.service.join(self)
         if greeting:
             transport.write(greeting)
@@ -135,15 +133,18 @@ class Upgraded(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The client is gone."""
-        self._transport = self._tls_end = None
+        self._transport = None
         self.service.leave(self)
         self._end()
 
     def pause_writing(self) -> None:
-        """The client is behind."""
+        """The client is behind, or takes nothing more."""
         self.writable = False
         self._stall = (-1, self.service.now)
-        self.outflow.pause()
+        if self._transport is not None and self._transport.is_closing():
+            self.outflow.close()
+        else:
+            self.outflow.pause()
 
     def resume_writing(self) -> None:
         """The client has caught up."""
@@ -162,9 +163,7 @@ class Upgraded(asyncio.Protocol):
 
     def send(self, data: bytes) -> None:
         """Send bytes; on the loop."""
-        if self._tls_end:
-            self.outflow.close()
-        elif self._transport is not None and data:
+        if self._transport is not None and data:
             self.active()
             self._transport.write(data)
 
