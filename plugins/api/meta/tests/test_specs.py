@@ -120,6 +120,14 @@ def test_each_function_that_is_named_can_be_found(specs):
         if isinstance(value, OnFirstUse)
     ]
 
+    found += [
+        value
+        for name, module in tuple(sys.modules.items())
+        if name.startswith("hyperkube_api.")
+        for value in tuple(vars(module).values())
+        if isinstance(value, OnFirstUse)
+    ]
+
     assert found
     assert all(callable(value.function()) for value in found)
 
@@ -130,21 +138,27 @@ def test_a_function_is_imported_with_its_first_call(monkeypatch):
     loads = OnFirstUse("json:loads")
 
     assert imported == []
-    assert [loads("[1]"), loads("2")] == [[1], 2]
+    assert [loads("[1]"), loads.call("2", parse_int=float)] == [[1], 2.0]
     assert imported == ["json"]
+    assert loads.call is json.loads
 
 
-def test_declaring_resources_imports_no_table():
+def test_declaring_resources_imports_no_table_and_nothing_that_comes_with_its_first_use():
     pytest.importorskip("hyperkube_api.core", reason="declares all groups, which are not installed here")
     code = (
         "from importlib.metadata import entry_points; import sys\n"
         "from hyperkube.plugin import PluginContext\n"
         "plugins = [entry.load()(PluginContext(name='x')) for entry in entry_points(group='hyperkube.api')]\n"
         "[list(plugin.api_group_versions()) for plugin in plugins if hasattr(plugin, 'api_group_versions')]\n"
-        "print([name for name in sys.modules if name.endswith('.table')])"
+        "print([name for name in sys.modules if name.endswith('.table')])\n"
+        "from hyperkube_api.meta.specs import OnFirstUse\n"
+        "mine = [vars(module) for name, module in tuple(sys.modules.items()) if name.startswith('hyperkube_api.')]\n"
+        "later = {value.path for names in mine for value in names.values() if isinstance(value, OnFirstUse)}\n"
+        "assert later\n"
+        "print(sorted(path for path in later if path.partition(':')[0] in sys.modules))"
     )
 
-    assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True).stdout == b"[]\n"
+    assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True).stdout == b"[]\n[]\n"
 
 
 def test_declaring_resources_imports_no_schema():

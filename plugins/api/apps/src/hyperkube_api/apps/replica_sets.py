@@ -15,11 +15,16 @@ from hyperkube_api.core.scale import scale
 from hyperkube_api.meta import cells
 from hyperkube_api.meta.columns import AGE, NAME, column
 from hyperkube_api.meta.defaults import set_defaults
+from hyperkube_api.meta.specs import OnFirstUse
 from hyperkube_api.meta.validation import counts, unchanged
 
 from hyperkube.hookspecs.api import Call, ResourceSpec
 from hyperkube.machinery.field import ROOT, FieldError
 from hyperkube.machinery.objects import Object
+
+_validate_replica_counts: OnFirstUse[list[FieldError]] = OnFirstUse(
+    "hyperkube_api.core.workloads:validate_replica_counts"
+)
 
 _SPEC = ROOT.child("spec")
 _STATUS = ROOT.child("status")
@@ -48,9 +53,7 @@ def validate_replica_set_update(obj: Object, old: Object) -> list[FieldError]:
 
 def validate_replica_set_status(obj: Object) -> list[FieldError]:
     """Check the counts of a replica set."""
-    from hyperkube_api.core.workloads import validate_replica_counts
-
-    return validate_replica_counts(_STATUS, obj.get("status") or {})
+    return _validate_replica_counts.call(_STATUS, obj.get("status") or {})
 
 
 def replica_set_cells(obj: Object, now: datetime) -> list[Any]:

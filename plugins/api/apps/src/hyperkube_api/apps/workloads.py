@@ -8,6 +8,7 @@ from __future__ import annotations
 from hyperkube_api.core.pod_specs.warnings import template_warnings
 from hyperkube_api.core.pod_specs.warnings.names import workload_name_warnings
 from hyperkube_api.meta.go_shape import go_shape
+from hyperkube_api.meta.specs import OnFirstUse
 from hyperkube_api.meta.strategies import StatusStrategy, changed_generation
 from hyperkube_api.meta.validation import label_selector, percent_of
 
@@ -15,6 +16,10 @@ from hyperkube.hookspecs.api import Call
 from hyperkube.machinery.field import ROOT, FieldError, Path, invalid, required
 from hyperkube.machinery.labels import Selector, SelectorError, from_label_selector
 from hyperkube.machinery.objects import Object
+
+_validate_running_template: OnFirstUse[list[FieldError]] = OnFirstUse(
+    "hyperkube_api.core.workloads:validate_running_template"
+)
 
 _SPEC = ROOT.child("spec")
 _STATUS = ROOT.child("status")
@@ -43,11 +48,9 @@ def check_selector(
 
 def check_template(spec: Object, selector: Selector | None) -> list[FieldError]:
     """Check the template of a workload, unless the selector cannot be read."""
-    from hyperkube_api.core.workloads import validate_running_template
-
     if selector is None:
         return []
-    return validate_running_template(_SPEC.child("template"), spec.get("template") or {}, selector)
+    return _validate_running_template.call(_SPEC.child("template"), spec.get("template") or {}, selector)
 
 
 def is_zero(value: int | str | None) -> bool:

@@ -5,7 +5,7 @@ Source: kubernetes pkg/apis/core/validation (ValidatePodTemplateSpecForRC, Valid
 
 from __future__ import annotations
 
-from hyperkube_api.core.pod_specs.validation import validate_template
+from hyperkube_api.core.pod_specs.validation.pod_spec import validate_template
 from hyperkube_api.meta.validation import NOT_NEGATIVE
 
 from hyperkube.machinery.field import FieldError, Path, forbidden, invalid, not_supported, required

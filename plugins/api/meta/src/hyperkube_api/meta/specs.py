@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import Any, TypedDict, Unpack
+from typing import Any, Generic, TypedDict, TypeVar, Unpack
 
 from hyperkube.hookspecs.api import (
     Cells,
@@ -23,6 +23,8 @@ from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.fields import MemberText
 from hyperkube.machinery.groups import GroupVersionKind, GroupVersionResource
 from hyperkube.machinery.objects import Object
+
+Result = TypeVar("Result")
 
 ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 CREATE_ONLY = ("create",)
@@ -120,24 +122,25 @@ def _labelled(kind: GroupVersionKind) -> Callable[[Object], Object]:
     return lambda obj: {**obj, "apiVersion": kind.api_version}
 
 
-class OnFirstUse:
-    """A function that is imported with its first call: a table, a handler, which few resources are asked for.
+class OnFirstUse(Generic[Result]):
+    """A function that is imported with its first call: a table, a handler, rules that few resources are asked for.
 
     Attributes:
         path: ``package.module:function``.
+        call: the same, with any arguments; from the first call on the function itself, so that it costs nothing more.
     """
 
-    __slots__ = ("_function", "path")
+    __slots__ = ("call", "path")
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self._function: Callable[..., Any] | None = None
+        self.call: Callable[..., Result] = self._first_call
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, *arguments: Any) -> Result:
         """Call the function."""
-        return (self._function or self.function())(*arguments)
+        return self.call(*arguments)
 
-    def function(self) -> Callable[..., Any]:
+    def function(self) -> Callable[..., Result]:
         """Import and return the function.
 
         Raises:
@@ -145,9 +148,12 @@ class OnFirstUse:
             AttributeError: it has no such function.
         """
         module, _, name = self.path.partition(":")
-        function: Callable[..., Any] = getattr(import_module(module), name)
-        self._function = function
+        function: Callable[..., Result] = getattr(import_module(module), name)
+        self.call = function
         return function
+
+    def _first_call(self, *arguments: Any, **named: Any) -> Result:
+        return self.function()(*arguments, **named)
 
 
 def connect(name: str, kind: GroupVersionKind, verbs: tuple[str, ...]) -> Subresource:

@@ -6,11 +6,23 @@ Source: kubernetes pkg/registry/apps/daemonset.
 from __future__ import annotations
 
 from hyperkube_api.apps.workloads import WorkloadStrategy
+from hyperkube_api.meta.specs import OnFirstUse
 
 from hyperkube.hookspecs.api import Call
 from hyperkube.machinery.field import FieldError
 from hyperkube.machinery.intstr import parse_int
 from hyperkube.machinery.objects import Object
+
+_default_daemon_set: OnFirstUse[None] = OnFirstUse("hyperkube_api.apps.daemon_sets.defaults:default_daemon_set")
+_validate_daemon_set: OnFirstUse[list[FieldError]] = OnFirstUse(
+    "hyperkube_api.apps.daemon_sets.validation:validate_daemon_set"
+)
+_validate_daemon_set_update: OnFirstUse[list[FieldError]] = OnFirstUse(
+    "hyperkube_api.apps.daemon_sets.validation:validate_daemon_set_update"
+)
+_validate_daemon_set_status: OnFirstUse[list[FieldError]] = OnFirstUse(
+    "hyperkube_api.apps.daemon_sets.validation:validate_daemon_set_status"
+)
 
 TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 
@@ -23,9 +35,7 @@ class DaemonSetStrategy(WorkloadStrategy):
 
     def default(self, obj: Object) -> None:
         """Fill in the update strategy and the template, and the generation that every daemon set shows."""
-        from hyperkube_api.apps.daemon_sets.defaults import default_daemon_set
-
-        default_daemon_set(obj)
+        _default_daemon_set.call(obj)
         if TEMPLATE_GENERATION not in (obj["metadata"].get("annotations") or {}):
             _set_template_generation(obj, 0)
 
@@ -42,21 +52,15 @@ class DaemonSetStrategy(WorkloadStrategy):
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
         """Check selector, template and update strategy."""
-        from hyperkube_api.apps.daemon_sets.validation import validate_daemon_set
-
-        return validate_daemon_set(obj)
+        return _validate_daemon_set.call(obj)
 
     def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check as on creation, and that the selector stayed."""
-        from hyperkube_api.apps.daemon_sets.validation import validate_daemon_set_update
-
-        return validate_daemon_set_update(obj, old)
+        return _validate_daemon_set_update.call(obj, old)
 
     def validate_status_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check the counts."""
-        from hyperkube_api.apps.daemon_sets.validation import validate_daemon_set_status
-
-        return validate_daemon_set_status(obj, old)
+        return _validate_daemon_set_status.call(obj, old)
 
 
 def template_generation(daemon_set: Object) -> int:

@@ -6,7 +6,7 @@ Source: kubernetes pkg/apis/apps/validation/validation.go.
 from __future__ import annotations
 
 from hyperkube_api.apps.workloads import check_collision_count, is_zero, strategy_shape
-from hyperkube_api.core.pod_specs.validation import validate_template
+from hyperkube_api.core.pod_specs.validation.pod_spec import validate_template
 from hyperkube_api.core.workloads import NO_MATCH
 from hyperkube_api.meta.validation import at_most_all, counts, int_or_percent, label_selector, unchanged
 

@@ -9,10 +9,22 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from hyperkube_api.apps.workloads import WorkloadStrategy
+from hyperkube_api.meta.specs import OnFirstUse
 
 from hyperkube.hookspecs.api import Call
 from hyperkube.machinery.field import FieldError
 from hyperkube.machinery.objects import Object
+
+_default_deployment: OnFirstUse[None] = OnFirstUse("hyperkube_api.apps.deployments.defaults:default_deployment")
+_validate_deployment: OnFirstUse[list[FieldError]] = OnFirstUse(
+    "hyperkube_api.apps.deployments.validation:validate_deployment"
+)
+_validate_deployment_update: OnFirstUse[list[FieldError]] = OnFirstUse(
+    "hyperkube_api.apps.deployments.validation:validate_deployment_update"
+)
+_validate_deployment_status: OnFirstUse[list[FieldError]] = OnFirstUse(
+    "hyperkube_api.apps.deployments.validation:validate_deployment_status"
+)
 
 
 class DeploymentStrategy(WorkloadStrategy):
@@ -23,9 +35,7 @@ class DeploymentStrategy(WorkloadStrategy):
 
     def default(self, obj: Object) -> None:
         """Fill in replicas, strategy and template."""
-        from hyperkube_api.apps.deployments.defaults import default_deployment
-
-        default_deployment(obj)
+        _default_deployment.call(obj)
 
     def prepare_update(self, call: Call, obj: Object, old: Object) -> None:
         """Count a change of annotations as one of the specification: the controller copies them."""
@@ -43,18 +53,12 @@ class DeploymentStrategy(WorkloadStrategy):
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
         """Check replicas, selector, template and strategy."""
-        from hyperkube_api.apps.deployments.validation import validate_deployment
-
-        return validate_deployment(obj)
+        return _validate_deployment.call(obj)
 
     def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check as on creation, and that the selector stayed."""
-        from hyperkube_api.apps.deployments.validation import validate_deployment_update
-
-        return validate_deployment_update(obj, old)
+        return _validate_deployment_update.call(obj, old)
 
     def validate_status_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check the counts."""
-        from hyperkube_api.apps.deployments.validation import validate_deployment_status
-
-        return validate_deployment_status(obj, old)
+        return _validate_deployment_status.call(obj, old)

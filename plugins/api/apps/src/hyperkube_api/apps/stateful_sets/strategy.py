@@ -9,12 +9,27 @@ from typing import Any
 
 from hyperkube_api.apps.workloads import WorkloadStrategy
 from hyperkube_api.core.pod_specs.warnings import template_warnings
+from hyperkube_api.meta.specs import OnFirstUse
 from hyperkube_api.meta.strategies import changed_generation
 
 from hyperkube.hookspecs.api import Call
 from hyperkube.machinery.field import FieldError
 from hyperkube.machinery.names import dns1123_label
 from hyperkube.machinery.objects import Object
+
+_default_stateful_set: OnFirstUse[None] = OnFirstUse("hyperkube_api.apps.stateful_sets.defaults:default_stateful_set")
+_claim_template_warnings: OnFirstUse[list[str]] = OnFirstUse(
+    "hyperkube_api.core.persistent_volume_claims.warnings:claim_template_warnings"
+)
+_validate_stateful_set: OnFirstUse[list[FieldError]] = OnFirstUse(
+    "hyperkube_api.apps.stateful_sets.validation:validate_stateful_set"
+)
+_validate_stateful_set_update: OnFirstUse[list[FieldError]] = OnFirstUse(
+    "hyperkube_api.apps.stateful_sets.validation:validate_stateful_set_update"
+)
+_validate_stateful_set_status: OnFirstUse[list[FieldError]] = OnFirstUse(
+    "hyperkube_api.apps.stateful_sets.validation:validate_stateful_set_status"
+)
 
 _NEGATIVE_HISTORY_LIMIT = (
     "spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended"
@@ -26,9 +41,7 @@ class StatefulSetStrategy(WorkloadStrategy):
 
     def default(self, obj: Object) -> None:
         """Fill in policies, template and claims."""
-        from hyperkube_api.apps.stateful_sets.defaults import default_stateful_set
-
-        default_stateful_set(obj)
+        _default_stateful_set.call(obj)
 
     def prepare_create(self, call: Call, obj: Object) -> None:
         """Drop what is behind a gate that is off."""
@@ -47,32 +60,24 @@ class StatefulSetStrategy(WorkloadStrategy):
 
     def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
         """Warn of what is unwise in the template, the claims and the number of revisions to keep."""
-        from hyperkube_api.core.persistent_volume_claims.warnings import claim_template_warnings
-
         spec = obj["spec"]
         found = template_warnings(spec.get("template"), "spec.template", None) if changed_generation(obj, old) else []
-        found += claim_template_warnings(spec.get("volumeClaimTemplates") or [], is_new=old is None)
+        found += _claim_template_warnings.call(spec.get("volumeClaimTemplates") or [], is_new=old is None)
         if (spec.get("revisionHistoryLimit") or 0) < 0:
             found.append(_NEGATIVE_HISTORY_LIMIT)
         return found
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
         """Check policies, selector, template and claims."""
-        from hyperkube_api.apps.stateful_sets.validation import validate_stateful_set
-
-        return validate_stateful_set(obj)
+        return _validate_stateful_set.call(obj)
 
     def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check that only what may change did."""
-        from hyperkube_api.apps.stateful_sets.validation import validate_stateful_set_update
-
-        return validate_stateful_set_update(obj, old)
+        return _validate_stateful_set_update.call(obj, old)
 
     def validate_status_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check the counts."""
-        from hyperkube_api.apps.stateful_sets.validation import validate_stateful_set_status
-
-        return validate_stateful_set_status(obj, old)
+        return _validate_stateful_set_status.call(obj, old)
 
 
 def _max_unavailable(obj: Object) -> Any:

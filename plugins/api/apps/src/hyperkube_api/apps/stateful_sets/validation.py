@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from hyperkube_api.apps.workloads import check_collision_count, check_selector, is_zero, strategy_shape
 from hyperkube_api.core.persistent_volume_claims.validation import validate_claim_spec
-from hyperkube_api.core.pod_specs.validation import validate_template, validate_template_metadata
+from hyperkube_api.core.pod_specs.validation.pod_spec import validate_template, validate_template_metadata
 from hyperkube_api.core.workloads import NO_MATCH
 from hyperkube_api.meta.validation import NOT_NEGATIVE, at_most_all, counts, int_or_percent
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from hyperkube_api.batch.cron_jobs.schedule import is_zone, schedule_fault
-from hyperkube_api.batch.jobs.validation import validate_job_template
+from hyperkube_api.batch.jobs.validation.job import validate_job_spec
 from hyperkube_api.meta.validation import counts, one_of
 
 from hyperkube.machinery.field import ROOT, FieldError, Path, invalid, not_supported, required
@@ -46,7 +46,7 @@ def validate_cron_job(cron_job: Object, old: Object | None) -> list[FieldError]:
 
 
 def _job_template(path: Path, spec: Object) -> list[FieldError]:
-    errors = validate_job_template(path, spec)
+    errors = validate_job_spec(path, spec, template_only=True)
     if spec.get("selector") is not None:
         errors.append(invalid(path.child("selector"), spec["selector"], "`selector` will be auto-generated"))
     if spec.get("manualSelector"):

@@ -7,11 +7,22 @@ from __future__ import annotations
 
 from hyperkube_api.batch.jobs.labels import CONTROLLER_UID, JOB_NAME, LEGACY_CONTROLLER_UID, LEGACY_JOB_NAME
 from hyperkube_api.core.pod_specs.warnings.names import workload_name_warnings
+from hyperkube_api.meta.specs import OnFirstUse
 from hyperkube_api.meta.strategies import StatusStrategy, changed_generation
 
 from hyperkube.hookspecs.api import Call
 from hyperkube.machinery.field import FieldError
 from hyperkube.machinery.objects import Object, name_of, uid_of
+
+_default_job: OnFirstUse[None] = OnFirstUse("hyperkube_api.batch.jobs.defaults:default_job")
+_validate_job: OnFirstUse[list[FieldError]] = OnFirstUse("hyperkube_api.batch.jobs.validation.job:validate_job")
+_validate_job_update: OnFirstUse[list[FieldError]] = OnFirstUse(
+    "hyperkube_api.batch.jobs.validation.update:validate_job_update"
+)
+_validate_job_status_update: OnFirstUse[list[FieldError]] = OnFirstUse(
+    "hyperkube_api.batch.jobs.validation.status:validate_job_status_update"
+)
+_job_warnings: OnFirstUse[list[str]] = OnFirstUse("hyperkube_api.batch.jobs.warnings:job_warnings")
 
 _PODS_ARE_KEPT = (
     "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or "
@@ -27,9 +38,7 @@ class JobStrategy(StatusStrategy):
 
     def default(self, obj: Object) -> None:
         """Fill in counts, modes and the pod template."""
-        from hyperkube_api.batch.jobs.defaults import default_job
-
-        default_job(obj)
+        _default_job.call(obj)
 
     def prepare_create(self, call: Call, obj: Object) -> None:
         """Make the selector and the labels that it finds pods by."""
@@ -62,21 +71,15 @@ class JobStrategy(StatusStrategy):
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
         """Check the job and its template."""
-        from hyperkube_api.batch.jobs.validation import validate_job
-
-        return validate_job(obj)
+        return _validate_job.call(obj)
 
     def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check as on creation, and that what counts pods stayed."""
-        from hyperkube_api.batch.jobs.validation import validate_job_update
-
-        return validate_job_update(obj, old, call.gates)
+        return _validate_job_update.call(obj, old, call.gates)
 
     def validate_status_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check the counts and conditions."""
-        from hyperkube_api.batch.jobs.validation import validate_job_status_update
-
-        return validate_job_status_update(obj, old)
+        return _validate_job_status_update.call(obj, old)
 
     def deletion_warnings(self, call: Call) -> list[str]:
         """Warn when the request does not say what shall become of the pods: they stay."""
@@ -86,12 +89,10 @@ class JobStrategy(StatusStrategy):
 
     def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
         """Warn of what is allowed but unwise in the name, the numbers and the template."""
-        from hyperkube_api.batch.jobs.warnings import job_warnings
-
         if not changed_generation(obj, old):
             return []
         found = workload_name_warnings(obj) if old is None else []
-        return found + job_warnings(obj["spec"], "spec")
+        return found + _job_warnings.call(obj["spec"], "spec")
 
 
 def _label_as_template(job: Object) -> None:

@@ -5,7 +5,7 @@ Source: kubernetes pkg/apis/core/validation (ValidatePodTemplate).
 
 from __future__ import annotations
 
-from hyperkube_api.core.pod_specs.validation import validate_template
+from hyperkube_api.core.pod_specs.validation.pod_spec import validate_template
 
 from hyperkube.machinery.field import ROOT, FieldError
 from hyperkube.machinery.objects import Object

@@ -1,6 +1,6 @@
 """How a pod is created, updated, resized and deleted.
 
-The rules of validation and the warnings are imported where they are used: a server starts without them.
+The rules of validation and the warnings are imported with their first use: a server starts without them.
 
 Source: kubernetes pkg/registry/core/pod/strategy.go.
 """
@@ -13,6 +13,7 @@ from typing import ClassVar
 from hyperkube_api.core.pods.app_armor import app_armor_warning, apply_app_armor_annotations
 from hyperkube_api.core.pods.defaults import default_pod
 from hyperkube_api.core.pods.match_label_keys import apply_match_label_keys
+from hyperkube_api.meta.specs import OnFirstUse
 from hyperkube_api.meta.strategies import StatusStrategy
 
 from hyperkube.hookspecs.api import Call
@@ -22,6 +23,22 @@ from hyperkube.machinery.field import FieldError
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.recent import TEMPLATES, Recent
 from hyperkube.machinery.times import format_time
+
+_validate_pod: OnFirstUse[list[FieldError]] = OnFirstUse("hyperkube_api.core.pods.validation.pod:validate_pod")
+_name_matters: OnFirstUse[bool] = OnFirstUse("hyperkube_api.core.pods.validation.pod:name_matters")
+_validate_pod_update: OnFirstUse[list[FieldError]] = OnFirstUse(
+    "hyperkube_api.core.pods.validation.updates:validate_pod_update"
+)
+_validate_pod_status_update: OnFirstUse[list[FieldError]] = OnFirstUse(
+    "hyperkube_api.core.pods.validation.statuses:validate_pod_status_update"
+)
+_pod_warnings: OnFirstUse[list[str]] = OnFirstUse("hyperkube_api.core.pods.warnings:pod_warnings")
+_validate_ephemeral_containers_update: OnFirstUse[list[FieldError]] = OnFirstUse(
+    "hyperkube_api.core.pods.validation.updates:validate_ephemeral_containers_update"
+)
+_validate_resize: OnFirstUse[list[FieldError]] = OnFirstUse(
+    "hyperkube_api.core.pods.validation.resizes:validate_resize"
+)
 
 _classes: Recent[str, str] = Recent(TEMPLATES)
 
@@ -81,33 +98,23 @@ class PodStrategy(StatusStrategy):
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
         """Check a new pod."""
-        from hyperkube_api.core.pods.validation.pod import validate_pod
-
-        return validate_pod(obj, privileged=_privileged(call))
+        return _validate_pod.call(obj, privileged=_privileged(call))
 
     def repeats(self, obj: Object) -> bool:
         """Tell whether no time is written, and whether the pod's name does not matter to what is right."""
-        from hyperkube_api.core.pods.validation.pod import name_matters
-
-        return not obj["spec"].get("schedulingGates") and not name_matters(obj["spec"])
+        return not obj["spec"].get("schedulingGates") and not _name_matters.call(obj["spec"])
 
     def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check that only what may change did."""
-        from hyperkube_api.core.pods.validation.updates import validate_pod_update
-
-        return validate_pod_update(obj, old, privileged=_privileged(call))
+        return _validate_pod_update.call(obj, old, privileged=_privileged(call))
 
     def validate_status_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check a kubelet's report."""
-        from hyperkube_api.core.pods.validation.statuses import validate_pod_status_update
-
-        return validate_pod_status_update(obj, old)
+        return _validate_pod_status_update.call(obj, old)
 
     def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
         """Say what is allowed but unwise."""
-        from hyperkube_api.core.pods.warnings import pod_warnings
-
-        return pod_warnings(obj, old)
+        return _pod_warnings.call(obj, old)
 
     def grace_seconds(self, call: Call, obj: Object, requested: int | None) -> int | None:
         """Return the seconds a pod gets to end: none if it never ran or has ended."""
@@ -196,9 +203,7 @@ class EphemeralContainersStrategy(PodStrategy):
 
     def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check the new containers and that the old ones stayed."""
-        from hyperkube_api.core.pods.validation.updates import validate_ephemeral_containers_update
-
-        return validate_ephemeral_containers_update(obj, old, privileged=_privileged(call))
+        return _validate_ephemeral_containers_update.call(obj, old, privileged=_privileged(call))
 
 
 _RESIZED = ("resources", "resizePolicy")
@@ -225,9 +230,7 @@ class ResizeStrategy(PodStrategy):
     def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check that nothing but cpu and memory is asked for, and that the class stays."""
         wanted = call.data.get("resize-wanted") or obj.get("spec") or {}
-        from hyperkube_api.core.pods.validation.resizes import validate_resize
-
-        return validate_resize(obj, old, wanted, privileged=_privileged(call))
+        return _validate_resize.call(obj, old, wanted, privileged=_privileged(call))
 
 
 def _resized(containers: Sequence[Object], wanted: Sequence[Object]) -> list[Object]:

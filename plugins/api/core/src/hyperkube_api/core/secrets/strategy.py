@@ -5,9 +5,18 @@ Source: kubernetes pkg/registry/core/secret/strategy.go.
 
 from __future__ import annotations
 
+from hyperkube_api.meta.specs import OnFirstUse
+
 from hyperkube.hookspecs.api import Call, Strategy
 from hyperkube.machinery.field import FieldError
 from hyperkube.machinery.objects import Object
+
+_default_secret: OnFirstUse[None] = OnFirstUse("hyperkube_api.core.secrets.defaults:default_secret")
+_validate_secret: OnFirstUse[list[FieldError]] = OnFirstUse("hyperkube_api.core.secrets.validation:validate_secret")
+_validate_secret_update: OnFirstUse[list[FieldError]] = OnFirstUse(
+    "hyperkube_api.core.secrets.validation:validate_secret_update"
+)
+_secret_warnings: OnFirstUse[list[str]] = OnFirstUse("hyperkube_api.core.secrets.warnings:secret_warnings")
 
 
 class SecretStrategy(Strategy):
@@ -15,9 +24,7 @@ class SecretStrategy(Strategy):
 
     def default(self, obj: Object) -> None:
         """Fill in the type and merge ``stringData``."""
-        from hyperkube_api.core.secrets.defaults import default_secret
-
-        default_secret(obj)
+        _default_secret.call(obj)
 
     def prepare_update(self, call: Call, obj: Object, old: Object) -> None:
         """Keep the type if the update leaves it out."""
@@ -26,18 +33,12 @@ class SecretStrategy(Strategy):
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
         """Check keys, size, and what the type demands."""
-        from hyperkube_api.core.secrets.validation import validate_secret
-
-        return validate_secret(obj)
+        return _validate_secret.call(obj)
 
     def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check as on creation, and that type and immutable data stayed."""
-        from hyperkube_api.core.secrets.validation import validate_secret_update
-
-        return validate_secret_update(obj, old)
+        return _validate_secret_update.call(obj, old)
 
     def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
         """Warn of a TLS secret whose certificate and key do not match."""
-        from hyperkube_api.core.secrets.warnings import secret_warnings
-
-        return secret_warnings(obj)
+        return _secret_warnings.call(obj)

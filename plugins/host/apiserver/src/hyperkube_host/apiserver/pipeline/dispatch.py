@@ -6,6 +6,7 @@ Source: kubernetes apiserver ``pkg/endpoints/installer.go`` (which paths a resou
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.request.request_info import RequestInfo
@@ -20,6 +21,9 @@ from hyperkube_host.apiserver.serializer.path_errors import PathNotFound, not_al
 
 from hyperkube.hookspecs.api import Subresource
 from hyperkube.machinery.errors import MethodNotAllowed, NotFound
+
+Verb = Callable[[Services, ApiRequest, Target], Result]
+"""Answers a request for a resource."""
 
 _METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE"})
 _ITEM_VERBS = frozenset({"get", "update", "patch", "delete"})
@@ -117,9 +121,14 @@ def _virtual(services: Services, request: ApiRequest, target: Target, *, on_item
     if request.info.verb != "create":
         raise not_allowed()
     negotiate_review(request.headers.get("accept", ""))
+    return _virtual_creation()(services, request, target)
+
+
+@cache
+def _virtual_creation() -> Verb:
     from hyperkube_host.apiserver.rest.subresource import create_virtual  # the first review asks for it
 
-    return create_virtual(services, request, target)
+    return create_virtual
 
 
 def _part(services: Services, request: ApiRequest, target: Target) -> Result:
@@ -129,14 +138,19 @@ def _part(services: Services, request: ApiRequest, target: Target) -> Result:
             raise MethodNotAllowed.about(target.served.group_resource, verb)
         raise not_allowed()
     if sub.handler is not None:
-        from hyperkube_host.apiserver.rest import subresource  # the first binding or token asks for it
-
-        return subresource.serve(services, request, target, sub)
+        return _handled_part()(services, request, target, sub)
     if sub.connect:
         return _connect(services, request, target, sub)
     if verb == "get":
         return read.get(services, request, target)
     return update.update(services, request, target) if verb == "update" else _patch(services, request, target)
+
+
+@cache
+def _handled_part() -> Callable[[Services, ApiRequest, Target, Subresource], Result]:
+    from hyperkube_host.apiserver.rest import subresource  # the first binding or token asks for it
+
+    return subresource.serve
 
 
 def _connect(services: Services, request: ApiRequest, target: Target, sub: Subresource) -> Result:
@@ -146,9 +160,14 @@ def _connect(services: Services, request: ApiRequest, target: Target, sub: Subre
 
 
 def _patch(services: Services, request: ApiRequest, target: Target) -> Result:
+    return _any_patch()(services, request, target)
+
+
+@cache
+def _any_patch() -> Verb:
     from hyperkube_host.apiserver.rest.patch import patch  # with all kinds of patches, of which a start has none
 
-    return patch(services, request, target)
+    return patch
 
 
 def _delete_collection(services: Services, request: ApiRequest, target: Target) -> Result:
@@ -157,7 +176,7 @@ def _delete_collection(services: Services, request: ApiRequest, target: Target) 
     return delete_collection(services, request, target)
 
 
-_VERBS: dict[str, Callable[[Services, ApiRequest, Target], Result]] = {
+_VERBS: dict[str, Verb] = {
     "create": create.create,
     "get": read.get,
     "list": read.list_objects,

@@ -20,6 +20,7 @@ from hyperkube_host.apiserver.rest.create import place
 from hyperkube_host.apiserver.rest.options import create_options, refuse
 from hyperkube_host.apiserver.rest.patch_text import converter_text, go_text, touched
 from hyperkube_host.apiserver.rest.services import Services
+from hyperkube_host.apiserver.rest.strategic_patch import apply_strategic_patch
 from hyperkube_host.apiserver.rest.untouched import NOTHING, Untouched, decoded, untouched
 from hyperkube_host.apiserver.rest.update import check_name
 from hyperkube_host.apiserver.serializer import negotiation
@@ -30,6 +31,7 @@ from hyperkube.machinery.errors import BadRequest, Invalid, NotFound
 from hyperkube.machinery.field import Path, forbidden, invalid
 from hyperkube.machinery.groups import GroupKind, GroupVersion, GroupVersionKind
 from hyperkube.machinery.objects import Object, copy_object
+from hyperkube.machinery.patch.merge import apply_merge_patch
 from hyperkube.machinery.patch.refusal import PatchRejected, json_type, shown
 from hyperkube.machinery.schema import DecodeError
 from hyperkube.machinery.schema.strict import MOST_ERRORS
@@ -136,11 +138,7 @@ def _patched_document(codec: Codec, patch_type: str, content: Any, old: Object) 
             raise PatchRejected("exceeded max depth")
         return document
     if patch_type == MERGE_PATCH:
-        from hyperkube.machinery.patch.merge import apply_merge_patch
-
         return apply_merge_patch(old, content)
-    from hyperkube_host.apiserver.rest.strategic_patch import apply_strategic_patch
-
     document = apply_strategic_patch(old, content, codec.type)
     document["kind"], document["apiVersion"] = old["kind"], old["apiVersion"]  # those of a patch count for nothing
     return document

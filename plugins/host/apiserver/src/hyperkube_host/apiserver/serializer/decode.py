@@ -7,6 +7,7 @@ Source: kubernetes apimachinery ``pkg/runtime/serializer`` (json, protobuf, code
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -200,9 +201,7 @@ class BodyDecoder:
         """Return a body that is a message of the kind, cut behind its name; None for any other, and for a long one."""
         if request.headers.get("content-type") != negotiation.PROTOBUF or len(request.body) > TEMPLATE_MAX:
             return None
-        from hyperkube_host.apiserver.serializer.known_messages import cut  # the first body in protobuf asks for it
-
-        return cut(request.body, served.kind.api_version, served.kind.kind)
+        return _cutting()(request.body, served.kind.api_version, served.kind.kind)
 
     def _is_all_else(self, message: NamedMessage, document: Document, served: ServedResource) -> bool:
         """Tell whether an object that was read is what the rest of its message says, and the name before that.
@@ -354,6 +353,13 @@ class BodyDecoder:
         except ValueError as error:
             raise unrecognized(kind, str(error), request.body) from error
         return GroupVersionKind(version.group, version.version, name or kind.kind)
+
+
+@cache
+def _cutting() -> Callable[[bytes, str, str], NamedMessage | None]:
+    from hyperkube_host.apiserver.serializer.known_messages import cut  # the first body in protobuf asks for it
+
+    return cut
 
 
 def _named(known: bytes, name: str | None) -> Object:

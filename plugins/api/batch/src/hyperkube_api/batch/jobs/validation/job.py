@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from hyperkube_api.batch.jobs.labels import CONTROLLER_UID, JOB_NAME, LEGACY_CONTROLLER_UID, LEGACY_JOB_NAME
 from hyperkube_api.batch.jobs.validation.success_policy import success_policy
-from hyperkube_api.core.pod_specs.validation import validate_template
+from hyperkube_api.core.pod_specs.validation.pod_spec import validate_template
 from hyperkube_api.core.workloads import NO_MATCH
 from hyperkube_api.meta.validation import by_rule, counts, label_selector
 
