@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from hyperkube_lib.structural_schema.structure import EMBEDDED, JsonSchema, Metadata
+from hyperkube_lib.structural_schema.structure import EMBEDDED, JsonSchema, Metadata, has_anywhere
 
 from hyperkube.machinery import names
 from hyperkube.machinery.field import FieldError, Path, invalid, required
@@ -21,6 +21,11 @@ CheckMetadata = Callable[[Object, Path], list[FieldError]]
 
 def _nothing(_metadata: Object, _path: Path) -> list[FieldError]:
     return []
+
+
+def has_embedded(schema: JsonSchema) -> bool:
+    """Tell whether a schema has objects within objects anywhere, of which there may be `embedded_errors`."""
+    return has_anywhere(schema, lambda inner: inner.get(EMBEDDED))
 
 
 def embedded_errors(

@@ -5,13 +5,19 @@ Source: kubernetes apiextensions-apiserver ``pkg/apiserver/schema/listtype/valid
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
+
+from hyperkube_lib.structural_schema.structure import JsonSchema, has_anywhere
 
 from hyperkube.machinery.field import FieldError, Path, duplicate, invalid
 
-JsonSchema = Mapping[str, Any]
 _KIND, _KEYS = "x-kubernetes-list-type", "x-kubernetes-list-map-keys"
+
+
+def has_sets(schema: JsonSchema) -> bool:
+    """Tell whether a schema has sets or maps anywhere, in which something may be `repeated`."""
+    return has_anywhere(schema, lambda inner: inner.get(_KIND) in {"set", "map"})
 
 
 def repeated(value: Any, schema: JsonSchema, path: Path) -> list[FieldError]:

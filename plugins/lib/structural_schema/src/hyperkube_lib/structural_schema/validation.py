@@ -12,6 +12,7 @@ from typing import Any
 from hyperkube_lib.structural_schema.formats import fits
 from hyperkube_lib.structural_schema.former import Former
 from hyperkube_lib.structural_schema.patterns import matches
+from hyperkube_lib.structural_schema.structure import JsonSchema, has_anywhere
 
 from hyperkube.machinery.field import (
     LONGEST_PATH,
@@ -24,7 +25,6 @@ from hyperkube.machinery.field import (
     type_invalid,
 )
 
-JsonSchema = Mapping[str, Any]
 _INT_OR_STRING = "x-kubernetes-int-or-string"
 _RULES = "x-kubernetes-validations"
 _FLOAT_MAX = 3.4028234663852886e38
@@ -223,10 +223,7 @@ def _combinations(value: Any, schema: JsonSchema, path: Path, shown: str) -> lis
 
 def has_rules(schema: JsonSchema) -> bool:
     """Tell whether a schema has CEL rules anywhere."""
-    if schema.get(_RULES):
-        return True
-    below = [*(schema.get("properties") or {}).values(), schema.get("items"), schema.get("additionalProperties")]
-    return any(has_rules(inner) for inner in below if isinstance(inner, dict))
+    return has_anywhere(schema, lambda inner: inner.get(_RULES))
 
 
 _CHECKS: dict[str, Callable[[Any, JsonSchema, Path, str], list[FieldError]]] = {

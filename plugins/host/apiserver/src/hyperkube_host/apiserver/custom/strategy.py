@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from hyperkube_host.apiserver.custom.scale_rules import spec_errors, status_errors
 from hyperkube_host.apiserver.resources.custom_codec import CustomCodec
 from hyperkube_host.apiserver.rest.metadata import is_full_finalizer, validate_annotations, validate_labels
-from hyperkube_lib.structural_schema.embedded import embedded_errors
+from hyperkube_lib.structural_schema.embedded import embedded_errors, has_embedded
 from hyperkube_lib.structural_schema.former import Former
-from hyperkube_lib.structural_schema.lists import repeated
+from hyperkube_lib.structural_schema.lists import has_sets, repeated
 from hyperkube_lib.structural_schema.validation import has_rules, validate
 
 from hyperkube.hookspecs.api import Call, ObjectRules, Strategy
@@ -45,6 +45,7 @@ class CustomStrategy(Strategy):
         self._has_status = has_status
         self.has_rules = has_rules(codec.json_schema)
         """Whether expressions of its schema are evaluated for each write, which may take long."""
+        self._has_sets, self._has_embedded = has_sets(codec.json_schema), has_embedded(codec.json_schema)
         self._rules = rules
         self.terminating = False
         """Whether the definition is going, and its objects with it."""
@@ -84,13 +85,14 @@ class CustomStrategy(Strategy):
         former = Former(obj, old, schema) if old is not None else None
         errors = validate(obj, schema, ROOT, former=former)
         errors += [*spec_errors(obj, self._scale), *status_errors(obj, self._scale)]
-        errors += embedded_errors(ROOT, obj, schema, self._codec.metadata, _metadata_errors)
+        if self._has_embedded:
+            errors += embedded_errors(ROOT, obj, schema, self._codec.metadata, _metadata_errors)
         return self._with_rules(call, [*errors, *self._repeated(obj, old)], obj, old)
 
     def _repeated(self, obj: Object, old: Object | None) -> list[FieldError]:
         """Return what occurs twice in sets and maps, unless something did before."""
         schema = self._codec.json_schema
-        if old is not None and repeated(old, schema, ROOT):
+        if not self._has_sets or (old is not None and repeated(old, schema, ROOT)):
             return []
         return repeated(obj, schema, ROOT)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 from hyperkube_lib.structural_schema.structural_type import StructuralType
-from hyperkube_lib.structural_schema.structure import OWN, drop_nulls, fill, prune
+from hyperkube_lib.structural_schema.structure import OWN, drop_nulls, fill, has_defaults, prune
 
 from hyperkube.machinery.field import LONGEST_PATH
 from hyperkube.machinery.groups import GroupVersionKind
@@ -46,6 +46,7 @@ class CustomCodec:
         self.json_schema = schema
         self.reshapes = reshapes
         self._keeps_unknown = keeps_unknown
+        self._has_defaults = has_defaults(schema)
         self._meta = compile_schema(_METADATA)
         root = self._meta.type
         assert isinstance(root, SchemaType)  # noqa: S101 -- that is what compiled schemas have
@@ -125,7 +126,8 @@ class CustomCodec:
     def default(self, obj: Object) -> None:
         """Fill in declared defaults in place; null where it is not allowed counts as absent."""
         drop_nulls(obj, self.json_schema)
-        fill(obj, self.json_schema)
+        if self._has_defaults:
+            fill(obj, self.json_schema)
 
 
 def _go_numbers(value: Any) -> Any:
