@@ -4,6 +4,7 @@ from copy import deepcopy
 
 import orjson
 import pytest
+from hyperkube_host.apiserver.resources.custom_codec import CustomCodec
 from hyperkube_host.apiserver.resources.known_metadata import KnownMetadata, KnownStatus
 from hyperkube_host.apiserver.resources.served import ServedResource
 
@@ -68,6 +69,42 @@ def test_metadata_that_is_known_is_put_in_order_all_the_same(change, when):
     known = KnownMetadata((OLD if when == "before" else new)["metadata"])
 
     assert orjson.dumps(SERVED.canonical_change(new, OLD, known)) == expected
+
+
+WIDGETS = ServedResource(
+    ResourceSpec(
+        resource=GroupVersionResource("example.com", "v1", "widgets"),
+        kind=GroupVersionKind("example.com", "v1", "Widget"),
+        singular="widget",
+        namespaced=True,
+        verbs=("update",),
+        schema=CustomCodec(
+            GroupVersionKind("example.com", "v1", "Widget"),
+            {"type": "object", "properties": {"spec": {"properties": {"size": {}}}}},
+        ),
+    ),
+    None,
+    custom=True,
+)
+
+
+def test_metadata_of_a_custom_object_that_is_known_is_put_in_order_and_all_else_pruned():
+    meta = {"uid": "u", "labels": {"a": "2", "b": "1"}, "creationTimestamp": "2026-01-01T00:00:00Z", "name": "w"}
+    obj = {"spec": {"size": 1, "more": 2}, "metadata": meta, "kind": "Widget", "apiVersion": "example.com/v1"}
+    expected = orjson.dumps(WIDGETS.canonical(deepcopy(obj)))
+
+    assert orjson.dumps(WIDGETS.canonical(deepcopy(obj), KnownMetadata(meta))) == expected
+    assert b'"name":"w","uid":"u"' in expected
+    assert b"more" not in expected
+
+
+def test_a_list_in_the_metadata_of_a_custom_object_is_known_no_more_when_it_has_become_empty():
+    meta = {"name": "w", "finalizers": ["example.com/f"]}
+    known = KnownMetadata(meta)
+
+    changed = WIDGETS.canonical({"metadata": {**meta, "finalizers": []}}, known)
+
+    assert changed["metadata"] == {"name": "w"}
 
 
 @pytest.mark.parametrize("put_in", [{}, 1 << 64, None], ids=["empty", "too large for JSON", "null"])

@@ -23,7 +23,7 @@ from hyperkube.machinery.schema.mismatch import TypeMismatch, shown
 from hyperkube.machinery.schema.strict import Members, note
 
 JsonSchema = Mapping[str, Any]
-_METADATA = "hyperkube_api.meta.v1:ObjectMeta"
+_METADATA, _WITH_METADATA = "hyperkube_api.meta.v1:ObjectMeta", "hyperkube_api.meta.v1:PartialObjectMetadata"
 """Named as text, like every schema."""
 _INT64_MAX, _UINT64_END = 2**63 - 1, 2**64
 
@@ -47,7 +47,7 @@ class CustomCodec:
         self.reshapes = reshapes
         self._keeps_unknown = keeps_unknown
         self._has_defaults = has_defaults(schema)
-        self._meta = compile_schema(_METADATA)
+        self._meta, self._with_metadata = compile_schema(_METADATA), compile_schema(_WITH_METADATA)
         root = self._meta.type
         assert isinstance(root, SchemaType)  # noqa: S101 -- that is what compiled schemas have
         self.type: TypeInfo = StructuralType(schema, root=root)
@@ -62,18 +62,21 @@ class CustomCodec:
             return {"metadata": {}}, []
         if not isinstance(value, dict):
             raise TypeMismatch(shown(value), "map[string]interface {}")
-        unknown: list[str] = []
-        meta_value = value.get("metadata")
-        meta, of_meta = self._meta.decode(meta_value, report=report)
+        meta, of_meta = self._meta.decode(value.get("metadata"), report=report)
+        obj, unknown = self._around_metadata(value, meta)
         unknown += [text.replace('field "', 'field "metadata.', 1) for text in of_meta]
+        return obj, sorted(unknown, key=_path_of) if report else []
+
+    def _around_metadata(self, value: Object, meta: Object) -> tuple[Object, list[str]]:
+        """Return an object with metadata that are canonical, pruned, and what went."""
         obj: Object = {name: value[name] for name in ("apiVersion", "kind") if name in value}
         obj["metadata"] = meta
         for name in sorted(value):
             if name not in OWN:
                 obj[name] = _go_numbers(value[name])
-        if not self._keeps_unknown:
-            unknown += prune(obj, self.json_schema, self._meta.decode, root=True)
-        return obj, sorted(unknown, key=_path_of) if report else []
+        if self._keeps_unknown:
+            return obj, []
+        return obj, prune(obj, self.json_schema, self._meta.decode, root=True)
 
     def pruned(self, obj: Object) -> Object:
         """Return an object without what the schema does not declare; the argument stays as it is.
@@ -122,6 +125,10 @@ class CustomCodec:
     def canonical(self, obj: Object) -> Object:
         """Return an object as it is stored."""
         return self.decode(obj, report=False)[0]
+
+    def canonical_but_for_metadata(self, obj: Object) -> Object:
+        """Return an object as it is stored; each member of its metadata is canonical and need only be put in order."""
+        return self._around_metadata(obj, self._with_metadata.member_in_order("metadata", obj["metadata"]))[0]
 
     def default(self, obj: Object) -> None:
         """Fill in declared defaults in place; null where it is not allowed counts as absent."""

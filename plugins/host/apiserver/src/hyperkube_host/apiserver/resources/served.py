@@ -58,6 +58,9 @@ class Codec(Protocol):
     def canonical(self, obj: Object) -> Object:
         """Return an object in its canonical form."""
 
+    def canonical_but_for_metadata(self, obj: Object) -> Object:
+        """Return an object in its canonical form; members of its metadata have that and need only be put in order."""
+
     def default(self, obj: Object) -> None:
         """Fill in declared defaults in place."""
 
@@ -285,11 +288,8 @@ class ServedResource:
 
     def canonical(self, obj: Object, known: KnownMetadata | None = None) -> Object:
         """Return an object in its canonical form, which its metadata may be known to have but for the order."""
-        codec = self.codec
-        if known is not None and isinstance(codec, CompiledSchema) and known.holds(obj["metadata"]):
-            canonical = codec.canonical_but_for_metadata(obj)
-        else:
-            canonical = codec.canonical(obj)
+        is_known = known is not None and known.holds(obj["metadata"])
+        canonical = self.codec.canonical_but_for_metadata(obj) if is_known else self.codec.canonical(obj)
         own = {"kind": self.kind.kind, "apiVersion": self.kind.api_version}
         if self.custom:  # it may still have the wrong kind or version, which its validation reports
             own = {name: value for name, value in own.items() if not canonical.get(name)}
