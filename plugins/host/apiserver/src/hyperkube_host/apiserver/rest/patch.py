@@ -6,6 +6,7 @@ Source: kubernetes apiserver ``pkg/endpoints/handlers/patch.go``.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from itertools import islice
 from typing import Any
 
@@ -20,7 +21,6 @@ from hyperkube_host.apiserver.rest.create import place
 from hyperkube_host.apiserver.rest.options import create_options, refuse
 from hyperkube_host.apiserver.rest.patch_text import converter_text, go_text, touched
 from hyperkube_host.apiserver.rest.services import Services
-from hyperkube_host.apiserver.rest.strategic_patch import apply_strategic_patch
 from hyperkube_host.apiserver.rest.untouched import NOTHING, Untouched, decoded, untouched
 from hyperkube_host.apiserver.rest.update import check_name
 from hyperkube_host.apiserver.serializer import negotiation
@@ -33,7 +33,7 @@ from hyperkube.machinery.groups import GroupKind, GroupVersion, GroupVersionKind
 from hyperkube.machinery.objects import Object, copy_object
 from hyperkube.machinery.patch.merge import apply_merge_patch
 from hyperkube.machinery.patch.refusal import PatchRejected, json_type, shown
-from hyperkube.machinery.schema import DecodeError
+from hyperkube.machinery.schema import DecodeError, TypeInfo
 from hyperkube.machinery.schema.strict import MOST_ERRORS
 
 JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, APPLY_PATCH = negotiation.PATCH_TYPES
@@ -139,9 +139,16 @@ def _patched_document(codec: Codec, patch_type: str, content: Any, old: Object) 
         return document
     if patch_type == MERGE_PATCH:
         return apply_merge_patch(old, content)
-    document = apply_strategic_patch(old, content, codec.type)
+    document = _strategic_patch()(old, content, codec.type)
     document["kind"], document["apiVersion"] = old["kind"], old["apiVersion"]  # those of a patch count for nothing
     return document
+
+
+@cache
+def _strategic_patch() -> Callable[[Object, Any, TypeInfo], Object]:
+    from hyperkube_host.apiserver.rest.strategic_patch import apply_strategic_patch  # a cluster starts without
+
+    return apply_strategic_patch
 
 
 def _keep_reset_of_managers(document: Any) -> None:
