@@ -107,16 +107,3 @@ def test_labels_that_are_no_labels_are_a_storage_error_when_they_are_asked_for()
     for each in (obj, obj.at(12)):
         with pytest.raises(StorageReadError, match="unable to decode the value of key '/k/ns/a'"):
             _ = each.owners
-
-
-@pytest.mark.parametrize("late", [False, True], ids=["parsed", "unparsed"])
-def test_a_copy_is_the_same_and_shares_no_body(late):
-    value = orjson.dumps(canonical(namespace="ns", labels={"app": "x"}))
-    obj = read_object(lambda obj: {"reason": obj["reason"]}, late=late)("/registry/events/ns/a", value, 70_000)
-
-    copy = obj.copy()
-
-    assert type(copy) is type(obj)
-    assert (copy.key, copy.revision, copy.namespace, copy.body) == (obj.key, 70_000, "ns", obj.body)
-    assert copy.body is not obj.body
-    assert (copy.labels, copy.fields, copy.owners) == ({"app": "x"}, {"reason": "Pulled"}, ())

@@ -270,46 +270,17 @@ def test_what_the_history_packed_meanwhile_stays_as_it_is():
     assert obj.held == packed < 1000
 
 
-@pytest.mark.parametrize("is_packed", [False, True], ids=["loose", "packed"])
-def test_what_the_history_has_is_made_anew_at_rest(is_packed):
-    events = Events(limits=HistoryLimits(events=10, seconds=0))
-    events.cache.list()
-    begin = events.put("a")
-    for name in ("b", "a", "b", "a"):
-        events.put(name)
-    history = events.cache._history
-    if is_packed:
-        for _ in events.cache.pack_cold(events.cache.revision):
-            pass
-    before, size, loose = history.after(begin), history._size, history._loose_size
-    told = [
-        (each.kind, each.revision, each.at, each.object.body, each.previous and each.previous.body) for each in before
-    ]
-
-    history.forget()
-
-    anew = history.after(begin)
-    assert told == [
-        (each.kind, each.revision, each.at, each.object.body, each.previous and each.previous.body) for each in anew
-    ]
-    assert not {id(each) for each in before} & {id(each) for each in anew}
-    assert [one.previous is each.previous for one, each in zip(before, anew, strict=True) if each.previous] == [
-        False
-    ] * 3
-    assert anew[-1].object is before[-1].object is events.cache.get("default", "a"), "others have it, too"
-    assert anew[1].object is anew[3].previous, "one object for both, as before"
-    assert (history._size, history._loose_size) == (size, loose) == (held_by(history), 0 if is_packed else size)
-    assert anew[1].object.fields == before[1].object.fields
-
-
-def test_of_many_changes_none_is_made_anew_at_rest():
+def test_what_the_limits_do_not_cover_is_forgotten_at_rest():
     events = Events(limits=HistoryLimits(events=2, seconds=60))
     events.cache.list()
-    begin = events.put("a")
+    events.put("a")
     for _ in range(5):
         events.put("a")
-    before = events.cache._history.after(begin)
+    before = len(events.cache._history)
 
     events.cache._history.forget()
+    young = len(events.cache._history)
+    events.clock.advance(61)
+    events.cache._history.forget()
 
-    assert [*map(id, events.cache._history.after(begin))] == [*map(id, before)]
+    assert (before, young, len(events.cache._history)) == (6, 6, 2)

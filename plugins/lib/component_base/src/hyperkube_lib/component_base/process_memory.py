@@ -139,7 +139,6 @@ def forget() -> None:
                 if type(value) is _REMEMBERING and value.cache_info().currsize > _FEW:
                     value.cache_clear()
     gc.collect()
-    forget_all()  # again, for those that make anew what they keep: now there is room beside what stays
 
 
 def wait_until_stopped(

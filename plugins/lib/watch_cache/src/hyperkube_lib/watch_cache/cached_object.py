@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Mapping
-from contextlib import suppress
 from sys import intern
 from typing import Any, TypeAlias
 
@@ -152,18 +151,6 @@ class CachedObject:
         if isinstance(body, Packed):
             self._body = body.staying()
 
-    def copy(self) -> CachedObject:
-        """Return the same object in another place, with all that only it has; without its encodings."""
-        other = type(self).__new__(type(self))
-        for slot in _SLOTS:
-            with suppress(AttributeError):  # what was not parsed yet
-                slot.__set__(other, slot.__get__(self))
-        body, fields = self._body, self._fields
-        other._body = body.copy() if isinstance(body, Packed) else bytes(memoryview(body))  # noqa: SLF001  of this class
-        other._fields = (*fields,) if isinstance(fields, tuple) else fields
-        other.revision, other.encodings = self.revision + 0, None
-        return other
-
     def __repr__(self) -> str:
         return f"<CachedObject {self.key!r} at {self.revision}, {self.held} bytes>"
 
@@ -181,7 +168,6 @@ class CachedObject:
 
 
 _NONE: Mapping[str, str] = {}
-_SLOTS = [getattr(CachedObject, name) for name in CachedObject.__slots__ if not name.startswith("__")]
 
 
 class StoredObject(CachedObject):

@@ -39,9 +39,6 @@ class HistoryLimits(NamedTuple):
     is_all: bool = False
 
 
-_FEW = 2
-"""Times the events that are kept however old, up to which all are made anew at rest."""
-
 _LOOSE = 4
 """The part of the budget, as a divisor, up to which old bodies are kept as they are."""
 
@@ -144,26 +141,11 @@ class EventHistory:
             self.complete_from = old.revision
 
     def forget(self) -> None:
-        """Forget what the limits do not cover, when all rests, and have the rest lie together.
-
-        What only the history has was made one by one under load, beside what has gone since: so it is made anew, all of
-        it before any goes, and fills what is free in a few places. Of many events nothing is made anew, as that takes
-        the lock for long: they are young, and soon go.
-        """
-        if self._beside is None:
-            return
-        lock, clock = self._beside
-        with lock:
-            self.trim(clock.monotonic())
-            if self._packed is None and self._events and len(self._events) <= _FEW * self._limits.events:
-                self._make_anew()
-
-    def _make_anew(self) -> None:
-        copies = {id(obj): obj.copy() for event in self._events for obj in _held_by(event)}
-        anew = {id(event): event.copy(copies) for event in self._events}
-        self._events = deque(anew.values())
-        if self._loose:
-            self._loose = deque((anew[id(event)], weight) for event, weight in self._loose)
+        """Forget what the limits do not cover, when all rests."""
+        if self._beside is not None:
+            lock, clock = self._beside
+            with lock:
+                self.trim(clock.monotonic())
 
     def prepend(self, events: Sequence[CacheEvent], complete_from: int, until: int) -> bool:
         """Remember events from before the history's start, `until`, unless they are too many.

@@ -39,10 +39,6 @@ class Packed:
         """Return the body."""
         return zlib.decompressobj(-_WINDOW, self._dictionary).decompress(self._data)
 
-    def copy(self) -> Packed:
-        """Return the same body in another place."""
-        return type(self)(bytes(memoryview(self._data)), self._dictionary)
-
     def staying(self) -> Packed:
         """Return the same body for an object that only the history holds."""
         return self if self.stays else _StaysPacked(self._data, self._dictionary)

@@ -58,13 +58,6 @@ class CacheEvent:
         self.previous = previous
         self.initial_end = initial_end
 
-    def copy(self, copies: Mapping[int, CachedObject]) -> CacheEvent:
-        """Return the same event in another place, with the copies of its objects, by id, where there are any."""
-        obj, previous = copies.get(id(self.object), self.object), copies.get(id(self.previous), self.previous)
-        other = CacheEvent(self.kind, self.revision + 0, obj, previous, initial_end=self.initial_end)
-        other.at = self.at
-        return other
-
     def __repr__(self) -> str:
         return f"<CacheEvent {self.kind} {self.revision} {self.object!r}>"
 
