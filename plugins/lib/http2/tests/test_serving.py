@@ -6,7 +6,6 @@ import gc
 import gzip
 import socket
 import threading
-import time
 import weakref
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -22,6 +21,8 @@ from hyperkube_lib.serving.finite_streams import EndingSource, PieceSource
 from hyperkube_lib.serving.limits import EdgeLimits
 from hyperkube_lib.serving.protocol import Connection
 from hyperkube_testing.peers.toy_server import EndlessSource
+
+from hyperkube.testing.waiting import eventually
 
 if TYPE_CHECKING:
     from conftest import Peer
@@ -303,10 +304,7 @@ def test_a_connection_and_its_watch_go_without_the_collector_of_garbage(
 
     client.close()
 
-    until = time.monotonic() + 30
-    while (len(lasting) < 3 or any(each() is not None for each in lasting)) and time.monotonic() < until:
-        time.sleep(0.01)
-    assert [each() for each in lasting] == [None, None, None]
+    assert eventually(lambda: [each() for each in lasting] == [None, None, None], 30)
 
 
 @pytest.mark.parametrize("name", ["connection", "upgrade", "transfer-encoding", "keep-alive", "proxy-connection"])

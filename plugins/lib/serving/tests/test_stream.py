@@ -7,7 +7,6 @@ import gc
 import resource
 import ssl
 import threading
-import time
 import weakref
 
 import pytest
@@ -15,6 +14,8 @@ from hyperkube_lib.serving.exchange import AllChunks, Response, StreamResponse
 from hyperkube_lib.serving.limits import EdgeLimits
 from hyperkube_testing.peers.toy_server import EndlessSource, QueueSource
 from leaving import with_goodbye, without_a_word
+
+from hyperkube.testing.waiting import eventually
 
 
 def test_pieces_arrive_as_they_come(toy, edge, connect, source):
@@ -112,11 +113,7 @@ def test_a_body_goes_without_the_collector_of_garbage(toy, edge, connect, no_col
         sources[0]().end()
         client.chunk()
 
-    until = time.monotonic() + 30
-    while sources[0]() is not None and time.monotonic() < until:
-        time.sleep(0.01)
-
-    assert sources[0]() is None
+    assert eventually(lambda: sources[0]() is None, 30)
 
 
 @pytest.mark.parametrize("leave", [without_a_word, with_goodbye])
