@@ -10,7 +10,7 @@ from hyperkube_scheduler.dynamic_resources.answers import Answers
 from hyperkube_scheduler.dynamic_resources.claims import CHANGES, DeviceClaims, may_share, reserved_for, version_of
 from hyperkube_scheduler.dynamic_resources.extended import backable, claim_for
 from hyperkube_scheduler.dynamic_resources.features import Features, Limits
-from hyperkube_scheduler.dynamic_resources.reasons import IN_USE, CannotAllocate, NoClaim
+from hyperkube_scheduler.dynamic_resources.reasons import IN_USE, CannotAllocate, NoClaim, NotWritten
 
 from hyperkube.client.events import EventRecorder
 from hyperkube.hookspecs.base import PluginContext
@@ -211,7 +211,6 @@ class DynamicResources(PreEnqueuePlugin, FilterPlugin, PostFilterPlugin, ScorePl
         if plan is None or self._claims is None:
             return ""
         from hyperkube_scheduler.dynamic_resources.binding import has_conditions
-        from hyperkube_scheduler.dynamic_resources.writes import NotWritten
 
         try:
             written = self._write(pod.pod, node, plan, self._claims)
@@ -355,8 +354,6 @@ class DynamicResources(PreEnqueuePlugin, FilterPlugin, PostFilterPlugin, ScorePl
         return ClaimWriter(self.client, self.context.clock)
 
     def _given_back(self, write: Callable[[Object], None], claim: Object, what: str) -> PostFilterResult:
-        from hyperkube_scheduler.dynamic_resources.writes import NotWritten
-
         try:
             write(claim)
         except NotWritten as why:
@@ -364,8 +361,6 @@ class DynamicResources(PreEnqueuePlugin, FilterPlugin, PostFilterPlugin, ScorePl
         return PostFilterResult(None, f"{what} of ResourceClaim completed")
 
     def _undo(self, write: Callable[..., None], *objects: Object) -> None:
-        from hyperkube_scheduler.dynamic_resources.writes import NotWritten
-
         try:
             write(*objects)
         except NotWritten as why:

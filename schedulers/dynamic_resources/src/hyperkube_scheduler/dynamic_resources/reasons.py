@@ -19,3 +19,7 @@ class NoClaim(HyperkubeError):
 
 class CannotAllocate(HyperkubeError):
     """A claim, class or pool is wrong, so that nothing can be allocated anywhere until it is repaired."""
+
+
+class NotWritten(HyperkubeError):
+    """A claim could not be written; the message says why."""

@@ -9,22 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from hyperkube_scheduler.dynamic_resources.claims import MOST_USERS
-from hyperkube_scheduler.dynamic_resources.reasons import IN_USE
+from hyperkube_scheduler.dynamic_resources.reasons import IN_USE, NotWritten
 
 from hyperkube.client.client import Client
 from hyperkube.kinds.resources import PODS, RESOURCE_CLAIMS
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.dataclass import dataclass
-from hyperkube.machinery.errors import ApiError, Conflict, HyperkubeError, NotFound
+from hyperkube.machinery.errors import ApiError, Conflict, NotFound
 from hyperkube.machinery.objects import Object, copy_object, is_being_deleted, key_of, name_of, namespace_of, uid_of
 from hyperkube.machinery.times import format_time
 
 FINALIZER = "resource.kubernetes.io/delete-protection"
 TRIES = 5
-
-
-class NotWritten(HyperkubeError):
-    """A claim could not be written; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
