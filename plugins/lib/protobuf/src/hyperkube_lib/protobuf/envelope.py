@@ -84,7 +84,7 @@ def _type_meta(message: bytes) -> tuple[str, str]:
 
 def close_envelope(api_version: str, kind: str, message: bytes) -> bytes:
     """Return the body for a message of a type."""
-    return enveloped(api_version, kind, delimited(2, message))
+    return b"".join((envelope_head(api_version, kind), _RAW, varint(len(message)), message, ENVELOPE_TAIL))
 
 
 def around(api_version: str, kind: str, begin: bytes, size: int) -> tuple[bytes, bytes]:

@@ -22,7 +22,7 @@ from hyperkube_host.apiserver.resources.served import ServedResource
 from hyperkube_host.apiserver.serializer.kept_rows import KeptRow, ObservedNow
 from hyperkube_host.apiserver.serializer.tables import cells_of, conditions_of, partial
 from hyperkube_host.apiserver.serializer.template_messages import TemplateMessage, message_in
-from hyperkube_lib.protobuf import Protobuf, enveloped
+from hyperkube_lib.protobuf import Protobuf, close_envelope, enveloped
 from hyperkube_lib.protobuf.wire import delimited, read_length
 from hyperkube_lib.watch_cache.cached_object import CachedObject
 
@@ -141,8 +141,7 @@ class ObjectEncoder:
         if writer is not None:
             body = writer.body(obj["metadata"])
         else:
-            message = delimited(RAW_FIELD, self._protobuf.write_message(obj, schema))
-            body = enveloped(kind.api_version, kind.kind, message)
+            body = close_envelope(kind.api_version, kind.kind, self._protobuf.write_message(obj, schema))
             if template:
                 self._learn(template, served, schema, obj, body)
         if cached is not None and (cached.encodings is not None or served.stored().cache.watchers):
