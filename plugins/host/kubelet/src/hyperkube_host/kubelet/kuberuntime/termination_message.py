@@ -1,6 +1,7 @@
-"""Termination messages of containers: from their message file, or the end of their log.
+"""Termination messages of containers: what the runtime says, then their message file, or the end of their log.
 
-Source: kubernetes ``pkg/kubelet/kuberuntime/kuberuntime_container.go`` (getTerminationMessage).
+Source: kubernetes ``pkg/kubelet/kuberuntime/kuberuntime_container.go`` (convertToKubeContainerStatus,
+getTerminationMessage).
 """
 
 from __future__ import annotations
@@ -35,6 +36,10 @@ class TerminationMessages:
         return entry.messages
 
     def _message(self, uid: str, status: ContainerStatus) -> str:
+        return ": ".join(filter(None, (status.message, self._own_message(uid, status))))
+
+    def _own_message(self, uid: str, status: ContainerStatus) -> str:
+        """Return what the container itself left."""
         path = self._directories.termination_message(uid, status.name, status.attempt)
         try:
             with path.open("rb") as source:
@@ -42,7 +47,9 @@ class TerminationMessages:
         except OSError:
             text = ""
         policy = status.annotations.get(TERMINATION_MESSAGE_POLICY, "File")
-        if not text and policy == "FallbackToLogsOnError" and status.exit_code != 0 and status.log_path:
+        # One that could not even be started has no log.
+        has_failed = status.exit_code != 0 and status.reason != "ContainerCannotRun"
+        if not text and policy == "FallbackToLogsOnError" and has_failed and status.log_path:
             from hyperkube_host.kubelet.logs.log_reader import last_text
 
             return last_text(Path(status.log_path), LOG_BYTES, LOG_LINES)
