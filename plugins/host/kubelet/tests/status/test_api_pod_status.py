@@ -334,6 +334,29 @@ def test_a_pod_that_ended_before_it_began_has_failed():
 
     assert status["phase"] == "Failed"
     assert status["containerStatuses"][0]["state"] == {"waiting": {"reason": "PodInitializing"}}
+    assert status["initContainerStatuses"][0]["state"]["terminated"]["reason"] == "ContainerStatusUnknown"
+
+
+def test_a_pod_that_was_deleted_before_it_began_still_tells_what_it_waited_for():
+    status = compute(pod(), sandbox=False, terminal=True)
+
+    assert (status["phase"], only(status)["state"]["terminated"]["exitCode"]) == ("Failed", 137)
+    ready = condition(status, "Ready")
+    assert (ready["reason"], ready["message"]) == ("ContainersNotReady", "containers with unready status: [c]")
+
+
+def test_a_pod_that_ended_is_not_ready_whatever_its_containers_show():
+    ready = condition(compute(pod(), container(), terminal=True), "Ready")
+
+    assert (ready["status"], ready["reason"]) == ("False", "PodFailed")
+
+
+def test_an_ephemeral_container_waits_for_the_init_containers_too():
+    spec = pod(init=["i"], ephemeralContainers=[{"name": "e", "image": "host"}])
+
+    (ephemeral,) = compute(spec, container("i"))["ephemeralContainerStatuses"]
+
+    assert ephemeral["state"] == {"waiting": {"reason": "PodInitializing"}}
 
 
 def test_what_is_lost_of_a_pod_that_ended_has_failed():

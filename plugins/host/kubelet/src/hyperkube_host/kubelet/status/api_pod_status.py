@@ -16,6 +16,7 @@ from hyperkube_host.kubelet.status.status_input import StatusInput
 from hyperkube_host.kubelet.types.pod_status import Failure
 from hyperkube_host.kubelet.types.pod_update import is_static
 
+from hyperkube.kinds.conditions import is_true
 from hyperkube.kinds.pods import TERMINAL_PHASES, pod_limits, pod_requests
 from hyperkube.kinds.qos import qos_class
 from hyperkube.kinds.resource_lists import write
@@ -29,9 +30,14 @@ def api_pod_status(pod: Object, given: StatusInput) -> Object:
     containers = container_statuses(pod, old, given)
     init: Sequence[Object] = containers.get("initContainerStatuses") or ()
     regular: Sequence[Object] = containers["containerStatuses"]
+    now = _phase_by_containers(pod, init, regular, given)
+    found = conditions(pod, now, init, regular, given)
     if given.is_terminal:
+        # Only now: the conditions of a pod that never ran still say what it waited for.
         _set_terminated(pod, init, regular)
-    now = phase_of(pod, init, regular, given)
+        now = phase_of(pod, init, regular, given)
+        if any(is_true({"conditions": found}, kind) for kind in ("Ready", "ContainersReady")):
+            found = conditions(pod, now, init, regular, given)
     status: Object = {}
     if "generation" in metadata(pod):
         status["observedGeneration"] = metadata(pod)["generation"]
@@ -42,7 +48,7 @@ def api_pod_status(pod: Object, given: StatusInput) -> Object:
         status |= {"reason": given.failure.reason, "message": given.failure.message}
     elif old.get("reason") and shown == old.get("phase"):
         status |= {key: old[key] for key in ("reason", "message") if key in old}
-    status["conditions"] = conditions(pod, now, init, regular, given)
+    status["conditions"] = found
     _addresses(pod, status, old, given)
     status["startTime"] = old.get("startTime") or format_time(given.now)
     # In the order of their names; the init containers stay in the order in which they run.
@@ -64,29 +70,34 @@ def name_of_status(status: Object) -> str:
 
 def phase_of(pod: Object, init: Sequence[Object], regular: Sequence[Object], given: StatusInput) -> str:
     """Return the phase that a pod has come to, also when it is too early to report it."""
+    found = _phase_by_containers(pod, init, regular, given)
+    if given.is_terminal and found not in TERMINAL_PHASES and not is_static(pod):
+        return "Failed"
+    return found
+
+
+def _phase_by_containers(pod: Object, init: Sequence[Object], regular: Sequence[Object], given: StatusInput) -> str:
+    """Return the phase by the containers alone: it may be Pending for a pod that will never run."""
     final = _final_phase(pod.get("status") or {})
     if final:
         return final
     if given.failure is not None:
         return "Failed"
     has_initialized = has_pod_initialized(pod, init, regular)
-    found = phase(pod, init, regular, is_terminal=given.is_terminal, has_initialized=has_initialized)
-    if given.is_terminal and found not in TERMINAL_PHASES and not is_static(pod):
-        return "Failed"
-    return found
+    return phase(pod, init, regular, is_terminal=given.is_terminal, has_initialized=has_initialized)
 
 
 def _set_terminated(pod: Object, init: Sequence[Object], regular: Sequence[Object]) -> None:
-    """Let every container that began count as ended: what happened to one that is lost is not known."""
-    lost = list(regular) if has_pod_initialized(pod, init, regular) and _has_any_begun(init, regular) else []
-    last = max((index for index, status in enumerate(init) if _has_begun(status)), default=-1)
+    """Let every container whose turn had come count as ended: what happened to one that is lost is not known.
+
+    The turn of a regular container comes with the last init container's end, and that of the first init container at
+    once, so they count as ended though they may never have been there.
+    """
+    lost = list(regular) if has_pod_initialized(pod, init, regular) else []
+    last = max((index for index, status in enumerate(init) if _has_begun(status)), default=0)
     for status in [*lost, *init[: last + 1]]:
         if "terminated" not in status["state"]:
             status["state"] = {"terminated": unknown_end()}
-
-
-def _has_any_begun(init: Sequence[Object], regular: Sequence[Object]) -> bool:
-    return any(_has_begun(status) for status in (*init, *regular))
 
 
 def _has_begun(status: Object) -> bool:

@@ -49,7 +49,8 @@ def container_statuses(pod: Object, old: Object, given: StatusInput) -> Object:
     found["containerStatuses"] = regular
     if ephemeral_containers_of(pod):
         known = old.get("ephemeralContainerStatuses")
-        found["ephemeralContainerStatuses"] = _statuses(pod, ephemeral_containers_of(pod), known, given, init=False)
+        ephemeral = ephemeral_containers_of(pod)
+        found["ephemeralContainerStatuses"] = _statuses(pod, ephemeral, known, given, init=waits_for_init)
     return found
 
 
