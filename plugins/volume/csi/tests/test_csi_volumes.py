@@ -210,8 +210,12 @@ def test_a_driver_that_is_not_there(tmp_path):
     bench = Bench(tmp_path)
     bench.kind.deregister_driver(DRIVER, "/sock")
 
-    with pytest.raises(VolumeFailed, match=f"driver name {DRIVER} not found in the list of registered CSI drivers"):
+    missing = f"driver name {DRIVER} not found in the list of registered CSI drivers"
+
+    with pytest.raises(VolumeFailed, match=f": attacher.MountDevice failed to create newCsiDriverClient: {missing}$"):
         bench.up()
+    with pytest.raises(VolumeFailed, match=f"^kubernetes.io/csi: mounter.SetUpAt failed to get CSI client: {missing}$"):
+        bench.kind.setup(bench.request({"name": "v", "csi": {"driver": DRIVER}}, pv=False))
 
 
 def test_the_node_tells_of_its_drivers(tmp_path):

@@ -77,6 +77,14 @@ def test_a_certificate_that_is_not_issued_is_told(tmp_path):
         ProjectedFolders().setup(TestContract().request(tmp_path / "v", volume))
 
 
+def test_all_sources_that_are_missing_are_told(tmp_path):
+    sources = [{"configMap": {"name": "a"}}, SOURCES[0], {"secret": {"name": "b"}}]
+    request = TestContract().request(tmp_path / "v", {"name": "v", "projected": {"sources": sources}})
+
+    with pytest.raises(VolumeFailed, match=r'^\[configmaps? "a" not found, secrets? "b" not found\]$'):
+        ProjectedFolders().setup(request)
+
+
 def test_an_unknown_source_is_told(tmp_path):
     volume: ClassVar = {"name": "v", "projected": {"sources": [{"nothingKnown": {}}]}}
 

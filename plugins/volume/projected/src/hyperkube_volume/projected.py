@@ -18,6 +18,8 @@ from hyperkube_lib.volume_files import (
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.volume import MountedVolume, VolumeFailed, VolumeRequest, Volumes
+from hyperkube.machinery.aggregate import aggregate
+from hyperkube.machinery.errors import ApiError
 from hyperkube.machinery.objects import Object
 from hyperkube.plugin import Plugin
 
@@ -39,13 +41,23 @@ class ProjectedFolders:
 
         Raises:
             NotFound: a source is not there and not optional.
-            VolumeFailed: a key is not there, a certificate is not issued, or a source is of an unknown kind.
+            VolumeFailed: a key is not there, a certificate is not issued, or a source is of an unknown kind; when
+                several sources are wrong it tells of all of them.
         """
         projected = request.volume["projected"] or {}
         mode = projected.get("defaultMode") or DEFAULT_MODE
         files: Files = {}
+        problems: list[Exception] = []
         for index, source in enumerate(projected.get("sources") or []):
-            files |= self._files(request, index, source, mode)
+            try:
+                files |= self._files(request, index, source, mode)
+            except (ApiError, VolumeFailed) as error:
+                problems.append(error)
+        if len(problems) == 1:
+            raise problems[0]
+        if problems:
+            texts = (error.message if isinstance(error, ApiError) else error for error in problems)
+            raise VolumeFailed(aggregate(texts)) from problems[0]
         write_files(request.path, files)
         return request.path
 

@@ -151,7 +151,7 @@ class CsiVolumes:
     def mount_device(self, request: DeviceRequest) -> None:
         """Stage the volume, if its driver does so."""
         spec, path = request.spec, Path(request.path)
-        driver, calls = self._driver_of(spec)
+        driver, calls = self._driver_of(spec, "attacher.MountDevice failed to create newCsiDriverClient")
         can = calls.capabilities(NODE)
         # The record comes first: whatever the driver does, a later kubelet knows whom to ask to undo it.
         data = {"driverName": driver, "volumeHandle": _handle(spec), **label_record(request.selinux_label)}
@@ -194,7 +194,7 @@ class CsiVolumes:
     def setup(self, request: VolumeRequest) -> str:
         """Publish the volume for a pod, or an ephemeral one that is made with it."""
         spec, folder = request.spec, Path(request.path)
-        driver, calls = self._driver_of(spec)
+        driver, calls = self._driver_of(spec, "mounter.SetUpAt failed to get CSI client")
         can, is_inline = calls.capabilities(NODE), spec.persistent_volume is None
         handle = inline_handle(uid_of(request.pod), spec.name) if is_inline else _handle(spec)
         self._objects.check_lifecycle(driver, "Ephemeral" if is_inline else "Persistent")
@@ -261,7 +261,7 @@ class CsiVolumes:
     def map_device(self, request: DeviceRequest) -> str:
         """Stage and publish the volume as a device."""
         spec, folder = request.spec, Path(request.path)
-        driver, calls = self._driver_of(spec)
+        driver, calls = self._driver_of(spec, "blockMapper.SetUpDevice failed to get CSI client")
         can = calls.capabilities(NODE)
         save_volume_data(folder / "data", {"driverName": driver, "volumeHandle": _handle(spec)})
         message = self._message(spec, request.node, can, request.get_secret, "nodeStageSecretRef", "")
@@ -337,8 +337,8 @@ class CsiVolumes:
 
     # requests
 
-    def _driver_of(self, spec: VolumeSpec) -> tuple[str, CsiCalls]:
-        return _driver(spec), self._drivers.get(_driver(spec))
+    def _driver_of(self, spec: VolumeSpec, problem: str = "") -> tuple[str, CsiCalls]:
+        return _driver(spec), self._drivers.get(_driver(spec), problem)
 
     def _message(
         self, spec: VolumeSpec, node: Object, can: frozenset[str], get_secret: Callable[[str, str], Object],

@@ -33,8 +33,8 @@ class Drivers:
         self._drivers: dict[str, tuple[str, CsiCalls]] = {}
         self._limits: dict[str, int] = {}
 
-    def get(self, name: str) -> CsiCalls:
-        """Return a driver.
+    def get(self, name: str, problem: str = "") -> CsiCalls:
+        """Return a driver; `problem` is what it means for a pod that there is none.
 
         Raises:
             VolumeFailed: it is not registered, or not any more.
@@ -42,7 +42,8 @@ class Drivers:
         with self._lock:
             found = self._drivers.get(name)
         if found is None:
-            raise VolumeFailed(f"driver name {name} not found in the list of registered CSI drivers")
+            where = f"kubernetes.io/csi: {problem}: " if problem else ""
+            raise VolumeFailed(f"{where}driver name {name} not found in the list of registered CSI drivers")
         return found[1]
 
     def limits(self) -> Mapping[str, int]:
