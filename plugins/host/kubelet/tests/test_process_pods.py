@@ -159,6 +159,18 @@ def test_a_failing_post_start_hook_ends_the_container(process):
     assert ("FailedPostStartHook", "PostStartHook failed") in process.events()
 
 
+def test_a_failing_post_start_hook_stops_its_container_as_any_other_one(process, tmp_path):
+    lifecycle = {
+        "postStart": {"exec": {"command": ["false"]}},
+        "preStop": {"exec": {"command": ["touch", str(tmp_path / "stopping")]}},
+    }
+    process.create(containers=[shell("sleep 1000", lifecycle=lifecycle)])
+
+    process.wait_reason("PostStartHookError")
+
+    assert (tmp_path / "stopping").exists()
+
+
 def test_a_restarted_kubelet_adopts_its_pods(tmp_path):
     client = FakeClient(SystemClock())
     with running(tmp_path, "process", client, **{"stop-pods-on-close": False}) as before:

@@ -1,6 +1,7 @@
 """HTTP lifecycle hooks: any answer will do, none is a failure."""
 
 import http.server
+import socketserver
 import threading
 
 import pytest
@@ -8,6 +9,17 @@ from hyperkube_host.kubelet.lifecycle.handlers import HandlerRunner
 from hyperkube_testing.peers.ports import refusing_port
 
 from hyperkube.machinery.clock import FakeClock
+
+
+class SpeaksPlainly(socketserver.StreamRequestHandler):
+    """Answers 400 to the beginning of TLS, and 200 to requests, of which it keeps what it read."""
+
+    read = b""
+
+    def handle(self):
+        SpeaksPlainly.read = self.request.recv(4096)
+        status = b"200 OK" if SpeaksPlainly.read.startswith(b"GET ") else b"400 Bad Request"
+        self.wfile.write(b"HTTP/1.1 " + status + b"\r\nContent-Length: 0\r\n\r\n")
 
 
 class Fails(http.server.BaseHTTPRequestHandler):
@@ -30,10 +42,20 @@ def failing():
         thread.join()
 
 
-def outcome_of(port):
+class Events:
+    """Keeps what is recorded, as the kubelet's event recorder does."""
+
+    def __init__(self):
+        self.found = []
+
+    def pod_event(self, pod, *event):
+        self.found.append((pod["metadata"]["name"], *event))
+
+
+def outcome_of(port, events=None, **more):
     pod = {"metadata": {"name": "p", "namespace": "ns"}}
-    container = {"name": "c", "lifecycle": {"postStart": {"httpGet": {"port": port, "path": "/begun"}}}}
-    return HandlerRunner(None, FakeClock()).post_start(pod, container, "id", "127.0.0.1")
+    container = {"name": "c", "lifecycle": {"postStart": {"httpGet": {"port": port, "path": "/begun", **more}}}}
+    return HandlerRunner(None, FakeClock(), events).post_start(pod, container, "id", "127.0.0.1")
 
 
 def test_a_status_that_says_failure_is_an_answer(failing):
@@ -49,4 +71,21 @@ def test_no_answer_is_a_failure():
 
 
 def test_a_port_without_a_number_is_a_failure():
-    assert "couldn't find port: 'nosuch'" in outcome_of("nosuch")
+    assert outcome_of("nosuch").endswith('failed - error: strconv.Atoi: parsing "nosuch": invalid syntax')
+
+
+def test_a_server_without_tls_is_asked_again_in_plain_text_and_without_credentials():
+    events = Events()
+    headers = [{"name": "authorization", "value": "Bearer s3cret"}, {"name": "X-Own", "value": "1"}]
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), SpeaksPlainly) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        port = server.server_address[1]
+        problem = outcome_of(port, events, scheme="HTTPS", httpHeaders=headers)
+        server.shutdown()
+        thread.join()
+
+    text = f"request to HTTPS lifecycle hook 127.0.0.1:{port} got HTTP response, retry with HTTP succeeded"
+    assert (problem, events.found) == ("", [("p", "Warning", "LifecycleHTTPFallback", text)])
+    assert b"X-Own" in SpeaksPlainly.read
+    assert b"s3cret" not in SpeaksPlainly.read

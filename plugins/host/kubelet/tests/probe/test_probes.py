@@ -1,9 +1,12 @@
 """Probing over HTTP and TCP."""
 
+import errno
 import http.server
+import socket
 import threading
 
 import pytest
+from hyperkube_host.kubelet.probe.dial_errors import dial_error_text
 from hyperkube_host.kubelet.probe.http_probe import probe_http
 from hyperkube_host.kubelet.probe.ports import port_number
 from hyperkube_host.kubelet.probe.result import ProbeResult
@@ -70,6 +73,40 @@ def test_a_status_below_300_is_success_and_below_400_one_with_a_warning(port, st
     )
 
 
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "http: server gave HTTP response to HTTPS client"),
+        (b"220 mail.example ready\r\n", "tls: first record does not look like a TLS handshake"),
+        (b"", "EOF"),
+    ],
+    ids=["http", "another protocol", "nothing"],
+)
+def test_a_server_that_does_not_speak_tls_is_told(answer, text):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        thread = threading.Thread(target=answer_once, args=(server, answer))
+        thread.start()
+        outcome = probe_http({"port": port, "scheme": "HTTPS"}, CONTAINER, "127.0.0.1", 5, agent="me")
+        thread.join()
+
+    assert outcome == (ProbeResult.FAILURE, f'Get "https://127.0.0.1:{port}/": {text}')
+
+
+def answer_once(server, answer):
+    connection, _ = server.accept()
+    with connection:
+        connection.recv(4096)
+        connection.sendall(answer)
+
+
+def test_what_hinders_a_connection_is_told():
+    assert (
+        dial_error_text(OSError(errno.EHOSTUNREACH, "x"), "::1", 80) == "dial tcp [::1]:80: connect: no route to host"
+    )
+    assert dial_error_text(socket.gaierror(), "nosuch", 80) == "dial tcp: lookup nosuch: no such host"
+
+
 def test_headers_are_sent(port):
     probe_http(
         {"port": port, "path": "200", "httpHeaders": [{"name": "X-A", "value": "b"}]},
@@ -92,5 +129,5 @@ def test_tcp_asks_for_an_open_port(port):
 
 def test_a_port_may_be_a_name():
     assert (port_number("web", CONTAINER), port_number("81", CONTAINER), port_number(82, CONTAINER)) == (8080, 81, 82)
-    with pytest.raises(ValueError, match="couldn't find port: 'nosuch'"):
+    with pytest.raises(ValueError, match=r'^strconv\.Atoi: parsing "nosuch": invalid syntax$'):
         port_number("nosuch", CONTAINER)

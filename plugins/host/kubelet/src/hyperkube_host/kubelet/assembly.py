@@ -236,13 +236,14 @@ def _worker_services(base: _Foundation, sources: _VolumeSources) -> WorkerServic
         base.pods, base.plugins.runtime, base.clock, base.queue, base.recorder, base.directories,
     )  # fmt: skip
     simulated, root = isinstance(runtime, Simulated), base.options.pods.root
-    handlers = HandlerRunner(runtime, clock)
+    handlers = HandlerRunner(runtime, clock, recorder)
+    stopper = ContainerStopper(runtime, handlers, recorder, clock)
     images = build_image_manager(
         base.options.images, root, runtime, clock, base.node_managers.pulls, recorder, objects, tokens
     )
     sub_paths = SimulatedSubPaths() if simulated else _sub_path_mounts(base)
     given = RuntimeManagerInputs(
-        base.options.pods, runtime, base.plugins.network, directories, objects, handlers, recorder, images,
+        base.options.pods, runtime, base.plugins.network, directories, objects, handlers, stopper, recorder, images,
         base.host_ips, base.machine, base.node, base.container_manager, sub_paths, base.volumes,
     )  # fmt: skip
     manager = build_runtime_manager(given)
@@ -265,7 +266,7 @@ def _worker_services(base: _Foundation, sources: _VolumeSources) -> WorkerServic
         keeps_volumes=base.options.node.keeps_volumes,
         sandboxes=manager.sandboxes,
         starter=manager.starter,
-        stopper=ContainerStopper(runtime, handlers, recorder, clock),
+        stopper=stopper,
         probes=ProbeManager(runtime, clock, recorder, queue.sync_pod),
         messages=TerminationMessages(directories),
         statuses=StatusManager(base.client),

@@ -24,6 +24,7 @@ from hyperkube_host.kubelet.kuberuntime.sandbox import SandboxManager
 from hyperkube_host.kubelet.kuberuntime.sandbox_config import SandboxSettings
 from hyperkube_host.kubelet.kuberuntime.service_hosts import ServiceHosts
 from hyperkube_host.kubelet.kuberuntime.start_container import ContainerStarter, NodeSettings
+from hyperkube_host.kubelet.kuberuntime.stop_container import ContainerStopper
 from hyperkube_host.kubelet.lifecycle.handlers import HandlerRunner
 from hyperkube_host.kubelet.network.dns import (
     DnsSettings,
@@ -61,6 +62,7 @@ class RuntimeManagerInputs(NamedTuple):
     directories: KubeletDirectories
     objects: ObjectCache
     hooks: HandlerRunner
+    stopper: ContainerStopper
     recorder: KubeletEventRecorder
     images: ImageManager
     host_ips: tuple[str, ...]
@@ -124,6 +126,7 @@ def build_runtime_manager(given: RuntimeManagerInputs) -> RuntimeManager:
         given.directories,
         given.objects,
         given.hooks,
+        given.stopper,
         given.recorder,
         settings,
         sandboxes.config,

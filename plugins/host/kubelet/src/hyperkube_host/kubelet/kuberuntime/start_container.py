@@ -5,6 +5,7 @@ Source: kubernetes ``pkg/kubelet/kuberuntime/kuberuntime_container.go`` (startCo
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
@@ -16,12 +17,14 @@ from hyperkube_host.kubelet.images.image_manager import ImageManager, ImageUnava
 from hyperkube_host.kubelet.kuberuntime.container_config import ContainerInputs, ContainerSettings, container_config
 from hyperkube_host.kubelet.kuberuntime.pod_hostname import hosts_file
 from hyperkube_host.kubelet.kuberuntime.service_hosts import ServiceHosts
+from hyperkube_host.kubelet.kuberuntime.stop_container import ContainerStopper
 from hyperkube_host.kubelet.lifecycle.handlers import HandlerRunner
 from hyperkube_host.kubelet.objects.object_cache import ObjectCache
-from hyperkube_host.kubelet.pod.pod_entry import DEFAULT_GRACE_SECONDS
 from hyperkube_host.kubelet.types.labels import DEFAULT_MESSAGE_PATH
 from hyperkube_host.kubelet.types.plugin_bugs import plugin_bugs
+from hyperkube_host.kubelet.types.pod_spec import pod_grace_seconds
 from hyperkube_host.kubelet.types.pod_status import Waiting
+from hyperkube_host.kubelet.types.pod_update import describe
 from hyperkube_host.kubelet.userns.userns_manager import with_id_mappings
 from hyperkube_host.kubelet.volumemanager.selinux import Relabelling
 from hyperkube_host.kubelet.volumemanager.sub_paths import SubPaths
@@ -31,6 +34,7 @@ from hyperkube.machinery.objects import Object, uid_of
 from hyperkube.machinery.record import Record
 
 RETRY_SECONDS = 10.0
+_log = logging.getLogger("hyperkube.kubelet")
 
 
 class StartFailed(Exception):
@@ -93,6 +97,7 @@ class ContainerStarter:
         directories: KubeletDirectories,
         objects: ObjectCache,
         hooks: HandlerRunner,
+        stopper: ContainerStopper,
         recorder: KubeletEventRecorder,
         settings: NodeSettings,
         sandbox_config: Callable[[Object, int], Config],
@@ -104,6 +109,7 @@ class ContainerStarter:
         self._directories = directories
         self._objects = objects
         self._hooks = hooks
+        self._stopper = stopper
         self._recorder = recorder
         self._settings = settings
 
@@ -154,9 +160,11 @@ class ContainerStarter:
         if not problem:
             return
         self._recorder.container_event(pod, container, "Warning", "FailedPostStartHook", "PostStartHook failed")
-        grace = float(pod["spec"].get("terminationGracePeriodSeconds") or DEFAULT_GRACE_SECONDS)
         self._recorder.container_event(pod, container, "Normal", "Killing", "FailedPostStartHook")
-        self._runtime.stop_container(container_id, grace)
+        try:
+            self._stopper.stop(pod, container, container_id, address, pod_grace_seconds(pod))
+        except RuntimeFailed as error:
+            _log.warning("container %s of pod %s could not be stopped: %s", container["name"], describe(pod), error)
         raise StartFailed(Waiting("PostStartHookError", problem))
 
     def volume_images(

@@ -61,11 +61,24 @@ class ContainerStopper:
             return  # it was removed meanwhile
 
     def _pre_stop(self, pod: Object, container: Object, container_id: str, address: str, grace: float) -> int:
-        """Run the hook, if there is one; return the whole seconds it took."""
+        """Run the hook, if there is one; return the whole seconds it took, at most `grace`.
+
+        One that has not come to an end by then is left alone: it ends with its container.
+        """
+        if not (container.get("lifecycle") or {}).get("preStop"):
+            return 0
+        done = threading.Event()
+
+        def run() -> None:
+            try:
+                if self._hooks.pre_stop(pod, container, container_id, address, grace):
+                    self._recorder.container_event(pod, container, "Warning", "FailedPreStopHook", "PreStopHook failed")
+            finally:
+                done.set()
+
         begun = self._clock.monotonic()
-        problem = self._hooks.pre_stop(pod, container, container_id, address, grace)
-        if problem:
-            self._recorder.container_event(pod, container, "Warning", "FailedPreStopHook", "PreStopHook failed")
+        threading.Thread(target=run, name="pre-stop-hook", daemon=True).start()
+        self._clock.wait(done, grace)
         return int(self._clock.monotonic() - begun)
 
     def stop_all(self, pod: Object, pod_status: PodStatus, address: str, grace: Callable[[], float]) -> None:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import threading
 
+from hyperkube_host.kubelet.events import KubeletEventRecorder
 from hyperkube_host.kubelet.probe.exec_probe import run_command
 
-from hyperkube.hookspecs.runtime import Runtime, RuntimeFailed
+from hyperkube.hookspecs.runtime import ExecsSync, Runtime, RuntimeFailed
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.objects import Object, name_of, namespace_of
 from hyperkube.machinery.release import SHORT
@@ -21,9 +22,10 @@ _HTTP_SECONDS = 30.0
 class HandlerRunner:
     """Runs lifecycle hooks."""
 
-    def __init__(self, runtime: Runtime, clock: Clock) -> None:
+    def __init__(self, runtime: Runtime, clock: Clock, recorder: KubeletEventRecorder) -> None:
         self._runtime = runtime
         self._clock = clock
+        self._recorder = recorder
 
     def post_start(self, pod: Object, container: Object, container_id: str, address: str) -> str:
         """Run the hook if there is one; return why it failed, or the empty string."""
@@ -31,20 +33,21 @@ class HandlerRunner:
         return self._run(pod, container, container_id, hook, address, None) if hook else ""
 
     def pre_stop(self, pod: Object, container: Object, container_id: str, address: str, grace: float) -> str:
-        """Run the hook if there is one, for at most `grace` seconds; return why it failed, or the empty string."""
-        hook = (container.get("lifecycle") or {}).get("preStop")
-        return self._run(pod, container, container_id, hook, address, grace) if hook and grace > 0 else ""
+        """Run the hook, for at most `grace` seconds; return why it failed, or the empty string.
+
+        A command that a runtime runs to its end may take longer: it ends with its container.
+        """
+        return self._run(pod, container, container_id, container["lifecycle"]["preStop"], address, grace)
 
     def _run(
         self, pod: Object, container: Object, container_id: str, hook: Object, address: str, limit: float | None
     ) -> str:
-        from hyperkube_host.kubelet.probe.http_probe import RequestFailed, request_http
-
         where = f'Container "{container["name"]}" in Pod "{name_of(pod)}_{namespace_of(pod)}"'
         if "exec" in hook:
             command = hook["exec"].get("command") or []
+            bound = None if isinstance(self._runtime, ExecsSync) else limit
             try:
-                code, output = run_command(self._runtime, self._clock, container_id, command, limit)
+                code, output = run_command(self._runtime, self._clock, container_id, command, bound)
             except RuntimeFailed as error:
                 return f"Exec lifecycle hook ({command}) for {where} failed - error: {error}"
             if code == 0:
@@ -54,13 +57,38 @@ class HandlerRunner:
             return f'Exec lifecycle hook ({command}) for {where} failed - error: {why}, message: "{text}"'
         if "httpGet" in hook:
             seconds = _HTTP_SECONDS if limit is None else limit
-            try:
-                request_http(hook["httpGet"], container, address, seconds, agent=AGENT)
-            except (ValueError, RequestFailed) as error:
-                return f"HTTP lifecycle hook ({hook['httpGet'].get('path', '/')}) for {where} failed - error: {error}"
-            return ""  # any answer will do, whatever its status
+            problem = self._request(pod, container, hook["httpGet"], address, seconds)
+            path = hook["httpGet"].get("path", "/")
+            return f"HTTP lifecycle hook ({path}) for {where} failed - error: {problem}" if problem else ""
         if "sleep" in hook:
             seconds = float(hook["sleep"]["seconds"])
             self._clock.wait(threading.Event(), seconds if limit is None else min(seconds, limit))
             return ""
         return f"Invalid handler: {sorted(hook)}"
+
+    def _request(self, pod: Object, container: Object, action: Object, address: str, seconds: float) -> str:
+        """Send a request; return why there was no answer, or the empty string: any will do, whatever its status.
+
+        Hooks with the scheme HTTPS were once sent with HTTP, so a server that does not speak TLS gets it that way.
+        """
+        from hyperkube_host.kubelet.probe.http_probe import RequestFailed, request_http
+        from hyperkube_host.kubelet.probe.ports import port_number
+
+        try:
+            request_http(action, container, address, seconds, agent=AGENT)
+        except ValueError as error:
+            return str(error)
+        except RequestFailed as error:
+            if not error.is_scheme_mismatch:
+                return str(error)
+            headers = [one for one in action.get("httpHeaders") or () if one["name"].lower() != "authorization"]
+            try:
+                plain = {**action, "scheme": "HTTP", "httpHeaders": headers}
+                request_http(plain, container, address, seconds, agent=AGENT)
+            except RequestFailed:
+                return str(error)
+            host, port = action.get("host") or address, port_number(action["port"], container)
+            place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+            text = f"request to HTTPS lifecycle hook {place} got HTTP response, retry with HTTP succeeded"
+            self._recorder.pod_event(pod, "Warning", "LifecycleHTTPFallback", text)
+        return ""

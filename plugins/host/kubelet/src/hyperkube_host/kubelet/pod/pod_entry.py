@@ -10,15 +10,13 @@ from enum import Enum
 
 from hyperkube_host.kubelet.pod.restart_backoff import RestartBackoff
 from hyperkube_host.kubelet.types.allocation import Allocation
-from hyperkube_host.kubelet.types.pod_spec import LEAST_GRACE_SECONDS
+from hyperkube_host.kubelet.types.pod_spec import LEAST_GRACE_SECONDS, pod_grace_seconds
 from hyperkube_host.kubelet.types.pod_status import CONDITIONS_BY_KUBELET, Failure, Waiting, foreign_conditions
 from hyperkube_host.kubelet.types.pod_update import is_static
 from hyperkube_host.kubelet.types.resize import InProgress, Pending
 
 from hyperkube.machinery.dataclass import dataclass
-from hyperkube.machinery.objects import Object, is_being_deleted, metadata
-
-DEFAULT_GRACE_SECONDS = 30.0
+from hyperkube.machinery.objects import Object, is_being_deleted
 
 
 class PodState(Enum):
@@ -129,13 +127,9 @@ class PodEntry:
         return seconds if self.grace_override is None else max(LEAST_GRACE_SECONDS, min(seconds, self.grace_override))
 
     def _own_grace_seconds(self) -> float:
-        meta, spec = metadata(self.pod), self.pod["spec"]
         if self.removed and not is_static(self.pod):
             return LEAST_GRACE_SECONDS  # a forced deletion: the API server has removed the pod already
-        if "deletionGracePeriodSeconds" in meta:
-            return max(LEAST_GRACE_SECONDS, float(meta["deletionGracePeriodSeconds"]))
-        seconds = spec.get("terminationGracePeriodSeconds")
-        return DEFAULT_GRACE_SECONDS if seconds is None else max(LEAST_GRACE_SECONDS, float(seconds))
+        return pod_grace_seconds(self.pod)
 
     def view(self) -> Object:
         """Return the pod with the status that was reported last, and the conditions of others as they are now."""

@@ -9,11 +9,13 @@ Source: kubernetes ``pkg/probe/http/http.go``.
 from __future__ import annotations
 
 import http.client
+import re
+import socket
 import ssl
 from urllib.parse import quote, urljoin, urlsplit
 
 from hyperkube_host.kubelet.probe.deadline import within
-from hyperkube_host.kubelet.probe.dial_errors import dial_error_text
+from hyperkube_host.kubelet.probe.dial_errors import SCHEME_MISMATCH, SchemeMismatch, dial_error_text
 from hyperkube_host.kubelet.probe.ports import port_number
 from hyperkube_host.kubelet.probe.result import ProbeOutcome, ProbeResult
 
@@ -26,12 +28,18 @@ MOST_REQUESTS = 10
 _REDIRECTS = frozenset((301, 302, 303, 307, 308))
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _monotonic = SystemClock().monotonic  # of the network, whatever the cluster's time
+_REST_SECONDS = 0.1
 _IN_TARGET = "%/:=&?~#+!$,;'@()*[]"
 """What a path may have beside letters and digits without being escaped."""
 
 
 class RequestFailed(Exception):
     """No answer came: the text names the address and says why, in the words of Go's HTTP client."""
+
+    @property
+    def is_scheme_mismatch(self) -> bool:
+        """Whether it was asked with HTTPS what speaks HTTP."""
+        return str(self).endswith(SCHEME_MISMATCH)
 
 
 def probe_http(action: Object, container: Object, address: str, timeout: float, *, agent: str) -> ProbeOutcome:
@@ -115,7 +123,36 @@ def _connection(host: str, port: int, timeout: float, *, secure: bool) -> http.c
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # the default one reads the machine's authorities, for 40 ms
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
-    return http.client.HTTPSConnection(host, port, timeout=timeout, context=context)
+    return _TlsConnection(host, port, timeout, context)
+
+
+class _TlsConnection(http.client.HTTPSConnection):
+    """A connection that tells a server without TLS by what it answers."""
+
+    def __init__(self, host: str, port: int, timeout: float, context: ssl.SSLContext) -> None:
+        super().__init__(host, port, timeout=timeout, context=context)
+        self._tls = context
+
+    def connect(self) -> None:
+        http.client.HTTPConnection.connect(self)
+        plain = self.sock
+        with plain.dup() as seen:
+            try:
+                self.sock = self._tls.wrap_socket(plain, server_hostname=self.host)
+            except ssl.SSLError as error:
+                if error.reason == "WRONG_VERSION_NUMBER" and _goes_on_as_http(seen):
+                    raise SchemeMismatch from error
+                raise
+
+
+def _goes_on_as_http(seen: socket.socket) -> bool:
+    """Tell whether a response goes on after the five bytes that TLS took for the head of a record: ``HTTP/``."""
+    seen.settimeout(_REST_SECONDS)
+    try:
+        rest = seen.recv(8)
+    except OSError:
+        return False
+    return re.match(rb"\d\.\d \d{3}", rest) is not None
 
 
 def _error_text(error: Exception, url: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hyperkube.machinery.field import quote
 from hyperkube.machinery.objects import Object
 
 
@@ -11,11 +12,12 @@ def port_number(port: object, container: Object) -> int:
     Raises:
         ValueError: the container has no port of that name, or the number is out of range.
     """
-    if isinstance(port, str) and not port.isdecimal():
+    if isinstance(port, str):
         for entry in container.get("ports") or []:
             if entry.get("name") == port:
                 return int(entry["containerPort"])
-        raise ValueError(f"couldn't find port: {port!r} in {container['name']!r}")
+        if not port.isdecimal():
+            raise ValueError(f"strconv.Atoi: parsing {quote(port)}: invalid syntax")
     number = int(str(port))
     if not 0 < number < 65536:
         raise ValueError(f"invalid port number: {number}")

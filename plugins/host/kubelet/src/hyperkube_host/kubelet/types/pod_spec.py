@@ -7,12 +7,13 @@ Source: kubernetes ``pkg/kubelet/container/helpers.go`` (ShouldContainerBeRestar
 from __future__ import annotations
 
 from hyperkube.kinds.pods import is_sidecar
-from hyperkube.machinery.objects import Object
+from hyperkube.machinery.objects import Object, metadata
 
 RESTART_ALL_CONTAINERS = "RestartAllContainers"
 """The action of a restart rule."""
 LEAST_GRACE_SECONDS = 2.0
 """The shortest grace period that a container is given. Kubernetes: ``minimumGracePeriodInSeconds``."""
+DEFAULT_GRACE_SECONDS = 30.0
 
 
 def containers_of(pod: Object) -> list[Object]:
@@ -41,6 +42,14 @@ def all_containers_of(pod: Object) -> list[Object]:
 def restartable_init_containers_of(pod: Object) -> list[Object]:
     """Return the sidecars: the init containers that keep running beside the regular ones."""
     return [container for container in init_containers_of(pod) if is_sidecar(container)]
+
+
+def pod_grace_seconds(pod: Object) -> float:
+    """Return how long a pod's containers may take to stop, by its deletion or its spec."""
+    seconds = metadata(pod).get("deletionGracePeriodSeconds")
+    if seconds is None:
+        seconds = pod["spec"].get("terminationGracePeriodSeconds")
+    return DEFAULT_GRACE_SECONDS if seconds is None else max(LEAST_GRACE_SECONDS, float(seconds))
 
 
 def restart_policy(pod: Object, container: Object) -> str:
