@@ -26,6 +26,7 @@ from hyperkube_host.kubelet.events import KubeletEventRecorder, build_recorder
 from hyperkube_host.kubelet.housekeeping import Housekeeping
 from hyperkube_host.kubelet.images.image_services import build_image_manager
 from hyperkube_host.kubelet.kubelet_plugins import KubeletPlugins
+from hyperkube_host.kubelet.kuberuntime.apparmor import apparmor_admission
 from hyperkube_host.kubelet.kuberuntime.kuberuntime_manager import RuntimeManagerInputs, build_runtime_manager
 from hyperkube_host.kubelet.kuberuntime.stop_container import ContainerStopper
 from hyperkube_host.kubelet.kuberuntime.termination_message import TerminationMessages
@@ -251,7 +252,8 @@ def _worker_services(base: _Foundation, sources: _VolumeSources) -> WorkerServic
     predicate = PodAdmission(base.node.node, partial(_allocated, pods, granted))
     sysctls = SysctlAllowlist(base.options.pods.allowed_sysctls)
     policy = node_policy(base.options.values, root)
-    admit = (*policy, base.node_managers.evictions, base.node_managers.shutdown, base.container_manager, sysctls)
+    managers = (base.node_managers.evictions, base.node_managers.shutdown, base.container_manager)
+    admit = (*policy, *managers, sysctls, *apparmor_admission(runtime))
     admission = Admission(
         predicate, admit, pods.entries, granted, recorder, queue.sync_pod, base.container_manager.resize_problem
     )
