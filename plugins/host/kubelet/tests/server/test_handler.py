@@ -178,6 +178,15 @@ def test_exec_of_a_missing_program_is_told(rig):
     assert "executable file not found in $PATH" in orjson.loads(channels.outgoing[3])["message"]
 
 
+def test_exec_in_a_container_that_has_ended_is_refused_as_the_kubelet_does(rig):
+    rig.create(containers=[shell("exit 0")], restartPolicy="Never")
+    rig.wait_phase("Succeeded")
+
+    code, text = body(ask(rig, "/exec/default/p/c?command=ls&output=1"))
+
+    assert (code, text) == (404, 'container not found ("c")')
+
+
 def test_attach_hears_what_a_container_says(rig):
     start(rig, "read line; echo got $line", stdin=True)
     channels = FakeChannels(_0=b"this\n")

@@ -6,6 +6,7 @@ Source of the final Status: kubernetes cri-streaming ``pkg/streaming/remotecomma
 from __future__ import annotations
 
 import os
+import select
 import socket
 import threading
 from collections.abc import Callable
@@ -35,17 +36,11 @@ def serve_process(begin: Callable[[], Process], *, tells_exit: bool) -> Callable
         except RuntimeFailed as error:
             _finish(channels, failure_status(str(error)))
             return
-        outputs = [
-            _thread(_pump_out, channels, number, stream, process)
-            for number, stream in ((STDOUT, process.stdout), (STDERR, process.stderr))
-            if stream is not None
-        ]
         if process.stdin is not None:
             _thread(_pump_in, channels, process.stdin)
         _thread(_pump_sizes, channels, process)
+        _pump_out(channels, process)
         code = process.wait()
-        for thread in outputs:
-            thread.join()
         _finish(channels, exit_status(code or 0 if tells_exit else 0))
 
     return serve
@@ -66,14 +61,34 @@ def _finish(channels: Channels, status: Object) -> None:
         channels.close()
 
 
-def _pump_out(channels: Channels, number: int, stream: int, process: Process) -> None:
+def _pump_out(channels: Channels, process: Process) -> None:
+    """Copy both outputs to their ends; what waits on stderr goes before what waits on stdout.
+
+    A program that fails tells why, unbuffered, before its stdout is flushed, and a client may leave with the end of
+    stdout: ``kubectl cp`` does at the end of the archive.
+    """
+    open_streams = [(s, n) for s, n in ((process.stdout, STDOUT), (process.stderr, STDERR)) if s is not None]
+    # poll looks at them in this order: what was written to stderr before it saw stdout ready, it sees as well
+    poller = select.poll()
+    for stream, _ in open_streams:
+        poller.register(stream, select.POLLIN)
     try:
-        while data := _read(stream):
-            channels.write(number, data)
+        while open_streams:
+            ready = {stream for stream, _ in poller.poll()}
+            for stream, number in reversed(open_streams):
+                if stream not in ready:
+                    continue
+                if data := _read(stream):
+                    channels.write(number, data)
+                else:
+                    poller.unregister(stream)
+                    open_streams.remove((stream, number))
+                    os.close(stream)
     except ConnectionError:
         process.kill()  # the client is gone
     finally:
-        os.close(stream)
+        for stream, _ in open_streams:
+            os.close(stream)
 
 
 def _read(descriptor: int) -> bytes:

@@ -197,7 +197,7 @@ class KubeletHandler:
         self._container(pod, name)
         found = self._statuses(pod, name)
         if not found or found[0].state != ContainerState.RUNNING:
-            raise NotFound(f"container not found ({name!r})")
+            raise NotFound(f'container not found ("{name}")')
         return found[0]
 
     # logs
