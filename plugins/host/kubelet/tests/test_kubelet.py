@@ -233,6 +233,25 @@ def test_logs_of_pods_that_went_while_no_kubelet_ran_are_removed(tmp_path):
     assert (logs / "not-a-pods" / "c" / "0.log").exists()
 
 
+def test_a_node_that_registers_tells_that_it_has_room(tmp_path):
+    room = [f"NodeHas{what}" for what in ("SufficientMemory", "NoDiskPressure", "SufficientPID")]
+
+    class StatusKept(rig_module.FakeClient):
+        """Keeps the status of a new Node, as an API server does."""
+
+        def create(self, resource, obj, *where, **options):
+            made = super().create(resource, obj, *where, **options)
+            if resource != NODES:
+                return made
+            return self.patch(NODES, obj["metadata"]["name"], {"status": obj["status"]}, subresource="status")
+
+    with running(tmp_path, client=StatusKept(rig_module.SystemClock())) as rig:
+        until(lambda: ("Starting", "Starting kubelet.") in rig.events())
+        told = [pair for pair in rig.events() if pair[0].startswith("NodeHas")]
+
+    assert told == [(reason, f"Node n1 status is now: {reason}") for reason in room]
+
+
 def test_a_cordoned_node_says_so(tmp_path):
     with running(tmp_path, **{"node-status-update-frequency": 0.1}) as rig:
         rig.client.patch(NODES, "n1", {"spec": {"unschedulable": True}})

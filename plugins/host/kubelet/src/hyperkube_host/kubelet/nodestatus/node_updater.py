@@ -116,6 +116,7 @@ class NodeUpdater:
             self._node = self._adopt(client, wanted)
         self._registered = True
         self._recorder.node_event("Normal", "Starting", "Starting kubelet.")
+        self._record_conditions({}, wanted["status"])
 
     def _without_route(self) -> Object:
         why = {"reason": "NoRouteCreated", "message": "Node created without a route"}
@@ -158,10 +159,12 @@ class NodeUpdater:
             self._recorder.node_event("Normal", reason, f"Node {self._options.name} status is now: {reason}")
 
     def _record_conditions(self, old: Object, new: Object) -> None:
+        """Record what has changed; of a new node the absence of pressure, but not that it is ready (setters.go)."""
         for entry in new.get("conditions") or []:
             previous = condition(old, entry["type"])
             reason = _EVENT_REASONS.get((entry["type"], entry["status"]))
-            if reason and (previous is None or previous["status"] != entry["status"]):
+            changed = entry["type"] != "Ready" if previous is None else previous["status"] != entry["status"]
+            if reason and changed:
                 self._recorder.node_event("Normal", reason, f"Node {self._options.name} status is now: {reason}")
 
     def try_sync(self) -> float:
