@@ -1,21 +1,28 @@
 """The formats of strings that schemas may ask for; an unknown one fits everything.
 
-Source: k8s.io/kube-openapi ``pkg/validation/strfmt/default.go``, apiextensions-apiserver
-``pkg/apiserver/validation/formats.go``.
+Source: k8s.io/kube-openapi ``pkg/validation/strfmt`` (default.go, date.go, time.go, duration.go) and its fork of
+govalidator, apiextensions-apiserver ``pkg/apiserver/validation/formats.go``.
 """
 
 from __future__ import annotations
 
-import base64
 import re
 from collections.abc import Callable
-from ipaddress import AddressValueError, IPv4Address, IPv6Address, ip_network
-from urllib.parse import urlsplit
+from datetime import date
+
+from hyperkube_lib.structural_schema.network_formats import (
+    is_cidr,
+    is_email,
+    is_hostname,
+    is_ipv4,
+    is_ipv6,
+    is_mac,
+    is_uri,
+)
 
 from hyperkube.machinery.durations import DurationError, parse_nanoseconds
 from hyperkube.machinery.names import dns1123_label, dns1123_subdomain
 from hyperkube.machinery.quantity import QuantityError, canonical
-from hyperkube.machinery.times import TimeError, parse_time
 
 
 def _matching(pattern: str, flags: int = 0) -> Callable[[str], object]:
@@ -29,14 +36,13 @@ _CARD = _matching(
     r"4[0-9]{12}([0-9]{3})?|5[1-5][0-9]{14}|6(011|5[0-9][0-9])[0-9]{12}|3[47][0-9]{13}"
     r"|3(0[0-5]|[68][0-9])[0-9]{11}|(2131|1800|35[0-9]{3})[0-9]{11}"
 )
-_DATE = _matching(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])")
-_MAIL = _matching(r"[^@\s<>]+@[^@\s<>]+")
-_HOST = _matching(r"([^\W_](-?[^\W_]){0,62})|(([^\W_]([^\W_-]|-){0,62}(?<!-)\.)+[^\W\d_]{2,63})")
-_LONGEST_HOST, _LONGEST_LABEL = 255, 63
-_MAC = _matching(r"(?i)([0-9a-f]{2}[:-]){5}[0-9a-f]{2}")
-_WORDS = _matching(
-    r"(\d+(\.\d+)?)\s*(ns|nanoseconds?|us|µs|microseconds?|ms|milliseconds?|s|seconds?|m|minutes?|h|hours?|d|days?|w|weeks?)"
-)
+_DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
+_CLOCK = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:.[0-9]+)?(?:z|[+-][0-9]{2}:[0-9]{2})")
+_LAST_HOUR, _LAST_MINUTE = "23", "59"
+_A_LEAP_YEAR = 2000
+_BASE64 = _matching("([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})")
+_SPANS = r"\s*(?:[0-9]+\s*[A-Za-zµ]+\s*)+"
+_UNIT = r"ns|nano.*|us|µs|micro.*|ms|milli.*|s|sec.*|m|min.*|h|hr|hour.*|d|day.*|w|wk|week.*"
 
 
 def _uuid(version: int) -> Callable[[str], object]:
@@ -46,65 +52,37 @@ def _uuid(version: int) -> Callable[[str], object]:
     )
 
 
-def _is_time(value: str) -> bool:
-    try:
-        parse_time(value)
-    except TimeError:
+def _is_date(value: str) -> bool:
+    """Tell whether a text is a day of the calendar, which for Go begins with year 0, a leap year."""
+    parts = _DATE.fullmatch(value)
+    if parts is None:
         return False
-    return True
-
-
-def _is_address(kind: type[IPv4Address | IPv6Address]) -> Callable[[str], bool]:
-    def check(value: str) -> bool:
-        try:
-            kind(value)
-        except AddressValueError:
-            return False
-        return True
-
-    return check
-
-
-def _is_network(value: str) -> bool:
+    year, month, day = map(int, parts.groups())
     try:
-        ip_network(value, strict=False)
+        date(year or _A_LEAP_YEAR, month, day)
     except ValueError:
         return False
-    return "/" in value
-
-
-def _is_base64(value: str) -> bool:
-    try:
-        base64.b64decode(value, validate=True)
-    except ValueError:  # of binascii, or for text that is not ASCII
-        return False
     return True
+
+
+def _is_time(value: str) -> bool:
+    """Tell whether a text is a date, ``T`` and a time with a zone, in any case of letters."""
+    day, _, rest = value.lower().partition("t")
+    clock = _CLOCK.fullmatch(rest.partition("t")[0])
+    if clock is None or not _is_date(day):
+        return False
+    return clock[1] <= _LAST_HOUR and clock[2] <= _LAST_MINUTE and clock[3] <= _LAST_MINUTE
 
 
 def _is_duration(value: str) -> bool:
+    """Tell whether a text is a duration of Go, or numbers with units that may be words, one of which is known."""
     try:
         parse_nanoseconds(value)
     except DurationError:
-        return _WORDS(value) is not None
+        if re.fullmatch(_SPANS, value, re.ASCII) is None:
+            return False
+        return any(re.fullmatch(_UNIT, unit.lower()) for unit in re.findall("[A-Za-zµ]+", value))
     return True
-
-
-def _is_hostname(value: str) -> bool:
-    """Tell whether a text is a name of labels; of several, the last one is of two letters at least."""
-    labels = value.split(".")
-    return (
-        len(value.encode("utf-8", "replace")) <= _LONGEST_HOST
-        and _HOST(value) is not None
-        and all(len(label.encode()) <= _LONGEST_LABEL for label in labels)
-    )
-
-
-def _is_uri(value: str) -> bool:
-    try:
-        parts = urlsplit(value)
-    except ValueError:  # a bracket that is not closed
-        return False
-    return bool(parts.scheme and (parts.netloc or parts.path))
 
 
 def _is_quantity(value: str) -> bool:
@@ -140,28 +118,28 @@ def _is_credit_card(value: str) -> bool:
 
 _FORMATS: dict[str, Callable[[str], object]] = {
     "bsonobjectid": _matching("(?i)[0-9a-f]{24}"),
-    "byte": _is_base64,
-    "cidr": _is_network,
+    "byte": _BASE64,
+    "cidr": is_cidr,
     "creditcard": _is_credit_card,
-    "date": _DATE,
+    "date": _is_date,
     "datetime": _is_time,
     "duration": _is_duration,
-    "email": _MAIL,
+    "email": is_email,
     "hexcolor": _matching("#?([0-9a-fA-F]{3}|[0-9a-fA-F]{6})"),
-    "hostname": _is_hostname,
-    "ipv4": _is_address(IPv4Address),
-    "ipv6": _is_address(IPv6Address),
+    "hostname": is_hostname,
+    "ipv4": is_ipv4,
+    "ipv6": is_ipv6,
     "isbn": lambda value: _is_isbn10(value) or _is_isbn13(value),
     "isbn10": _is_isbn10,
     "isbn13": _is_isbn13,
     "k8slongname": lambda value: not dns1123_subdomain(value),
     "k8sshortname": lambda value: not dns1123_label(value),
-    "mac": _MAC,
+    "mac": is_mac,
     "password": lambda _value: True,
     "quantity": _is_quantity,
-    "rgbcolor": _matching(rf"rgb\(\s*{_BYTE}\s*,\s*{_BYTE}\s*,\s*{_BYTE}\s*\)"),
-    "ssn": _matching(r"\d{3}[- ]?\d{2}[- ]?\d{4}", re.ASCII),
-    "uri": _is_uri,
+    "rgbcolor": _matching(rf"rgb\(\s*{_BYTE}\s*,\s*{_BYTE}\s*,\s*{_BYTE}\s*\)", re.ASCII),
+    "ssn": _matching(r"[0-9]{3}[- ][0-9]{2}[- ][0-9]{4}"),
+    "uri": is_uri,
     "uuid": _UUID,
     **{f"uuid{version}": _uuid(version) for version in (3, 4, 5)},
 }
