@@ -67,6 +67,9 @@ def environment():
         ("r'\\d' == '\\\\d'", True),
         ("optional.of(1).optMap(x, x + 1).value()", 2),
         ("'x' in {'x': 1}", True),
+        ("has(dyn(null).foo) || has(dyn(5).foo)", False),
+        ("dyn(null).?foo.?bar.orValue('none')", "none"),
+        ("dyn('a')[?0].hasValue()", False),
     ],
 )
 def test_an_expression_has_its_value(environment, source, value):
@@ -84,6 +87,13 @@ def test_an_expression_has_its_value(environment, source, value):
         ("dyn('a') < 1", "no such overload"),
         ("object.metadata.name.matches('(b' + '')", "error parsing regexp: missing closing ): `(b`"),
         ("optional.none().value()", "optional.none() dereference"),
+        ("dyn(null).foo", "no such key: foo"),
+        ("dyn('a').foo", "no such key: foo"),
+        ("dyn(5)[0]", "no such key: 0"),
+        ("dyn(null)['a']", "no such key: a"),
+        ("dyn([1]).foo", "unsupported index type 'string' in list"),
+        ("has(dyn([1]).foo)", "unsupported index type 'string' in list"),
+        ("dyn([1]).?foo", "unsupported index type 'string' in list"),
     ],
 )
 def test_an_evaluation_fails_with_its_text(environment, source, text):

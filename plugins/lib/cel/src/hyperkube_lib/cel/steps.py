@@ -48,14 +48,16 @@ def opened(value: Any) -> Optional:
 
 
 def has_field(value: Any, name: str) -> bool:
-    """Answer ``has(value.name)``.
+    """Answer ``has(value.name)``: what has no fields, such as null, has none of that name.
+
+    Source: cel-go ``interpreter/attributes.go`` (refQualify), as for the other fields and items here.
 
     Raises:
-        NoSuchOverload: the value has no fields.
+        EvaluationError: the value is a list.
     """
-    if isinstance(value, dict):
-        return name in value
-    raise NoSuchOverload
+    if isinstance(value, list):
+        raise _unsupported_index(name)
+    return isinstance(value, dict) and name in value
 
 
 def field_of(value: Any, name: str) -> Any:
@@ -64,8 +66,10 @@ def field_of(value: Any, name: str) -> Any:
     Raises:
         EvaluationError: there is no such field.
     """
+    if isinstance(value, list):
+        raise _unsupported_index(name)
     if not isinstance(value, dict):
-        raise NoSuchOverload
+        raise EvaluationError(f"no such key: {name}")
     try:
         return value[name]
     except KeyError:
@@ -73,16 +77,26 @@ def field_of(value: Any, name: str) -> Any:
 
 
 def select_optional(value: Any, name: Any) -> Optional:
-    """Return ``value.?name``: absent instead of an error."""
+    """Return ``value.?name``: absent instead of an error, also of what has no fields.
+
+    Raises:
+        EvaluationError: the value is a list, and the name no index.
+    """
     if type(value) is Optional:
         if not value.present:
             return NONE
         value = value.value
     if isinstance(value, dict):
         return Optional(value[name]) if name in value else NONE
-    if isinstance(value, list) and type(name) is int:
+    if isinstance(value, list):
+        if type(name) is not int:
+            raise _unsupported_index(name)
         return Optional(value[name]) if 0 <= name < len(value) else NONE
-    raise NoSuchOverload
+    return NONE
+
+
+def _unsupported_index(key: Any) -> EvaluationError:
+    return EvaluationError(f"unsupported index type '{kind_of(key)}' in list")
 
 
 def item_of(value: Any, key: Any) -> Any:
@@ -101,11 +115,11 @@ def item_of(value: Any, key: Any) -> Any:
         if type(key) is float and key.is_integer():
             key = int(key)
         if type(key) is not int and type(key) is not UInt:
-            raise EvaluationError(f"unsupported index type '{kind_of(key)}' in list")
+            raise _unsupported_index(key)
         if not 0 <= key < len(value):
             raise EvaluationError(f"index out of bounds: {key}")
         return value[key]
-    raise NoSuchOverload
+    raise EvaluationError(f"no such key: {shown_key(key)}")
 
 
 def shown_key(key: Any) -> str:

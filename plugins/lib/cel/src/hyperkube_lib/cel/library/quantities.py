@@ -12,6 +12,7 @@ from hyperkube_lib.cel.errors import EvaluationError
 from hyperkube_lib.cel.functions import Library
 from hyperkube_lib.cel.values import INT_MAX, INT_MIN, Opaque
 
+from hyperkube.machinery.field import quote
 from hyperkube.machinery.quantity import Quantity, QuantityError, parse
 
 QUANTITIES = Library()
@@ -123,6 +124,10 @@ _SEMVER = re.compile(
 )
 
 
+_PARTS = ("Major", "Minor", "Patch")
+_IDENTIFIER = "[0-9a-zA-Z-]+"
+
+
 class SemverValue(Opaque):
     """A semantic version."""
 
@@ -148,10 +153,43 @@ def _semver(text: str, *, normalize: bool) -> SemverValue:
         text = ".".join(parts) + mark + rest
     match = _SEMVER.fullmatch(text)
     if match is None:
-        raise EvaluationError(
-            "No Major.Minor.Patch elements found" if text.count(".") < 2 else "Invalid character(s) found"
-        )
+        raise EvaluationError(_semver_problem(text))
     return SemverValue((int(match[1]), int(match[2]), int(match[3])), match[4] or "")
+
+
+def _semver_problem(text: str) -> str:
+    """Tell what is wrong with a text that is no semantic version; source: blang/semver ``semver.go`` (Parse)."""
+    numbers = text.split(".", 2)
+    if len(numbers) < len(_PARTS):
+        return "No Major.Minor.Patch elements found" if text else "Version string empty"
+    rest, plus, build = numbers[2].partition("+")
+    numbers[2], hyphen, pre = rest.partition("-")
+    problems = list(map(_number_problem, _PARTS, numbers))
+    problems += map(_prerelease_problem, pre.split(".") if hyphen else ())
+    problems += map(_build_problem, build.split(".") if plus else ())
+    return next(filter(None, problems))
+
+
+def _number_problem(part: str, number: str) -> str:
+    if re.fullmatch("[0-9]*", number) is None:
+        return f"Invalid character(s) found in {part.lower()} number {quote(number)}"
+    if not number:
+        return 'strconv.ParseUint: parsing "": invalid syntax'
+    return f"{part} number must not contain leading zeroes {quote(number)}" if re.match("0.", number) else ""
+
+
+def _prerelease_problem(one: str) -> str:
+    if not one:
+        return "Prerelease is empty"
+    if re.fullmatch("0[0-9]+", one):
+        return f"Numeric PreRelease version must not contain leading zeroes {quote(one)}"
+    return "" if re.fullmatch(_IDENTIFIER, one) else f"Invalid character(s) found in prerelease {quote(one)}"
+
+
+def _build_problem(one: str) -> str:
+    if not one:
+        return "Build meta data is empty"
+    return "" if re.fullmatch(_IDENTIFIER, one) else f"Invalid character(s) found in build meta data {quote(one)}"
 
 
 @QUANTITIES.function("isSemver", "string -> bool", "string, bool -> bool")
