@@ -16,6 +16,7 @@ pytest.importorskip("hyperkube_api.apps", reason="needs the API groups")
 APPLY, MERGE = "application/apply-patch+yaml", "application/merge-patch+json"
 STRATEGIC = "application/strategic-merge-patch+json"
 DEPLOYMENT = "/apis/apps/v1/namespaces/default/deployments/d"
+REFUSED = 'Operation cannot be fulfilled on deployments.apps "d"'
 TEMPLATE = {"metadata": {"labels": {"app": "a"}}, "spec": {"containers": [{"name": "c", "image": "i:1"}]}}
 
 
@@ -186,6 +187,32 @@ def test_a_field_that_is_not_declared_fails_an_apply_in_every_mode(server, deplo
         answer = http(server, "PATCH", DEPLOYMENT, body, query=f"fieldManager=m&fieldValidation={mode}", kind=APPLY)
         assert answer.status == 500
         assert orjson.loads(answer.body)["message"].endswith(".nope: field not declared in schema")
+
+
+@pytest.mark.parametrize(
+    ("meta", "status", "message"),
+    [
+        (
+            {"name": "d", "uid": "u"},
+            409,
+            f"{REFUSED}: uid mismatch: the provided object specified uid u, and no existing object was found",
+        ),
+        (
+            {"generateName": "d-"},
+            400,
+            "the name of the object (d based on URL) was undeterminable: name must be provided",
+        ),
+        ({"name": "e"}, 400, "the name of the object (e) does not match the name on the URL (d)"),
+        ({"name": "d", "resourceVersion": "5"}, 404, 'deployments.apps "d" not found'),
+    ],
+    ids=["uid", "no-name", "other-name", "version"],
+)
+def test_an_apply_that_creates_names_the_object_and_no_other(server, meta, status, message):
+    body = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": meta}
+
+    answer = http(server, "PATCH", DEPLOYMENT, body, query="fieldManager=m", kind=APPLY)
+
+    assert (answer.status, orjson.loads(answer.body)["message"]) == (status, message)
 
 
 def test_an_update_can_neither_begin_a_deletion_nor_change_the_birthday(server, deployment):

@@ -19,7 +19,7 @@ from hyperkube_host.apiserver.serializer.decode import check_size, parsed, valid
 from hyperkube_host.apiserver.serializer.document import Document, as_warnings, read_yaml
 
 from hyperkube.machinery.codecs.yaml import YamlError
-from hyperkube.machinery.errors import BadRequest, NotFound
+from hyperkube.machinery.errors import BadRequest, Conflict, NotFound
 from hyperkube.machinery.field import Path, required
 from hyperkube.machinery.groups import GroupVersion, GroupVersionKind
 from hyperkube.machinery.objects import Object, copy_object
@@ -147,13 +147,21 @@ def _merge(
 def _create(
     services: Services, request: ApiRequest, target: Target, document: Document, options: Object
 ) -> ObjectResult:
-    served = target.served
-    meta = document.value["metadata"]
-    meta.setdefault("name", target.name)
-    check_name(document.value, target.name)
-    if meta.get("resourceVersion"):
-        raise NotFound.about(served.group_resource, target.name)
+    """Create what the document describes.
+
+    Raises:
+        Conflict: it names the uid of an object, and there is none.
+        BadRequest: it has another name than the path, or none.
+        NotFound: it names a resourceVersion.
+    """
     new = _merge(services, request, target, None, document, force=False)
+    meta = document.value["metadata"]
+    if uid := meta.get("uid"):
+        why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+        raise Conflict.about(target.served.group_resource, target.name, why)
     place(new, target)
+    check_name(new, target.name)
+    if meta.get("resourceVersion"):
+        raise NotFound.about(target.served.group_resource, target.name)
     call = services.call(request, target, body=new, verb="create")
     return store_new(services, request, target, call, new, options={**options, "kind": "PatchOptions"})
