@@ -104,6 +104,21 @@ def test_a_format_of_text_is_not_asked_of_numbers():
     assert validate(5, {"type": "integer", "format": "uuid"}, Path("p")) == []
 
 
+@pytest.mark.parametrize("number", [1e30, 2.0**53, 2**63, -(2**63) - 1, 0.5], ids=str)
+def test_a_number_that_go_reads_as_a_float_is_no_integer(number):
+    errors = validate(number, {"type": "integer"}, Path("p"))
+
+    assert [str(error) for error in errors] == [
+        'p: Invalid value: "number": p in body must be of type integer: "number"'
+    ]
+    assert validate(number, {"type": "number"}, Path("p")) == []
+
+
+@pytest.mark.parametrize("number", [2.0**53 - 1, -5.0, 2**63 - 1, -(2**63)], ids=str)
+def test_a_whole_number_is_an_integer(number):
+    assert validate(number, {"type": "integer"}, Path("p")) == []
+
+
 CHECKED = '<nil>: Invalid value: "": Checked value must be of type {} with format {} in p'
 
 

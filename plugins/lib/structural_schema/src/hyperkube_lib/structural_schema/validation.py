@@ -28,16 +28,22 @@ from hyperkube.machinery.field import (
 _INT_OR_STRING = "x-kubernetes-int-or-string"
 _RULES = "x-kubernetes-validations"
 _FLOAT_MAX = 3.4028234663852886e38
+_INT64 = (-(2**63), 2**63 - 1)
+_MOST_EXACT = 2**53 - 1
 _LIMITS: Mapping[str, tuple[float, float]] = {
     "int32": (-(2**31), 2**31 - 1),
-    "int64": (-(2**63), 2**63 - 1),
+    "int64": _INT64,
     "float": (-_FLOAT_MAX, _FLOAT_MAX),
 }
 _TYPE = frozenset({"apiVersion", "kind"})
 
 
 def type_of(value: Any) -> str:
-    """Return the JSON schema type of a value."""
+    """Return the JSON schema type of a value.
+
+    Go reads a number beyond 64 bits, or with a fraction or an exponent, as a float; one that is whole, and that every
+    reader of JSON keeps to the digit, is an integer nevertheless.
+    """
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -45,15 +51,10 @@ def type_of(value: Any) -> str:
     if isinstance(value, str):
         return "string"
     if isinstance(value, int):
-        return "integer"
+        return "integer" if _INT64[0] <= value <= _INT64[1] else "number"
     if isinstance(value, float):
-        return "integer" if value.is_integer() else "number"
+        return "integer" if value.is_integer() and abs(value) <= _MOST_EXACT else "number"
     return "array" if isinstance(value, list) else "object"
-
-
-def _is_float64(value: Any) -> bool:
-    """Tell whether Go reads a number as a float: one with a fraction, or beyond 64 bits."""
-    return isinstance(value, float) or (isinstance(value, int) and value > _LIMITS["int64"][1])
 
 
 def validate(
@@ -91,7 +92,7 @@ def _validate(value: Any, schema: JsonSchema, path: Path, shown: str, former: Fo
 
 def _type_error(value: Any, schema: JsonSchema, path: Path, shown: str) -> FieldError | None:
     wanted, actual = schema.get("type"), type_of(value)
-    if wanted == "integer" and schema.get("format") in _LIMITS and _is_float64(value):
+    if wanted == "integer" and actual == "number" and schema.get("format") in _LIMITS:
         form = schema["format"]
         return type_invalid(path, "float64", f'{shown} in body must be of type {form}: "float64"')
     if schema.get(_INT_OR_STRING):
