@@ -39,7 +39,7 @@ from hyperkube.machinery.times import format_time, parse_time
 from hyperkube.plugin import Plugin
 
 LEASE_NAMESPACE = "kube-node-lease"
-GRACE = 40.0
+GRACE = 50.0
 STARTUP_GRACE = 60.0
 MONITOR_PERIOD = 5.0
 """Seconds between marking a node as silent and emptying it: others that fell silent with it are marked meanwhile."""
