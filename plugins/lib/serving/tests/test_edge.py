@@ -437,6 +437,11 @@ def test_an_address_in_use_is_one_line(start):
         start(port=first.port)
 
 
+def test_a_port_that_is_none_is_one_line(toy):
+    with pytest.raises(UsageError, match=r"^cannot listen on '127.0.0.1' port 70000: it must be between 0 and 65535$"):
+        Edge(toy, port=70000).start()
+
+
 def test_several_edges_share_one_loop(toy):
     loop = EdgeLoop()
     loop.start()

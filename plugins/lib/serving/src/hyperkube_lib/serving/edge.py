@@ -18,6 +18,7 @@ from hyperkube_lib.serving.tls import HTTP_1_1, ServerTls, TlsFiles
 from hyperkube.machinery.errors import UsageError
 
 _BACKLOG = 1024
+_LAST_PORT = 65535
 _PROBE_SECONDS = 15
 """Silence after which the system asks whether a client is still there; source: Go ``net`` (defaultTCPKeepAliveIdle)."""
 
@@ -117,6 +118,10 @@ class Edge:
         return len(self._service.connections)
 
     def _bind(self) -> socket.socket:
+        if not 0 <= self._wanted_port <= _LAST_PORT:  # a socket would say so with an error of its own kind, and leak
+            raise UsageError(
+                f"cannot listen on {self._host!r} port {self._wanted_port}: it must be between 0 and {_LAST_PORT}"
+            )
         family = socket.AF_INET6 if ":" in self._host else socket.AF_INET
         try:
             listener = socket.create_server(
