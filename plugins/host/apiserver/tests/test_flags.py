@@ -150,13 +150,20 @@ def test_the_http_port_is_that_of_1_x_where_its_address_is_given(given, port, tm
 
 
 def test_a_key_that_verifies_leaves_the_server_able_to_verify_its_own_tokens(tmp_path):
-    line = ["--storage-backend=memory", f"--cert-dir={tmp_path}", "--secure-port=0", "--service-account-key-file=a.key"]
+    key = tmp_path / "a.key"
+    key.touch()
+    line = [
+        "--storage-backend=memory",
+        f"--cert-dir={tmp_path}",
+        "--secure-port=0",
+        f"--service-account-key-file={key}",
+    ]
 
     accounts = complete(COMMAND.parse(line)).service_accounts
 
     signing = str(tmp_path / "service-account.key")
     assert accounts.service_account_signing_key_file == signing
-    assert accounts.service_account_key_file == ("a.key", signing)
+    assert accounts.service_account_key_file == (str(key), signing)
 
 
 def test_a_server_makes_its_certificate_and_its_key_once_and_rests_without_the_library_that_does(tmp_path):

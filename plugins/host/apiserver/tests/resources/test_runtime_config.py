@@ -1,6 +1,6 @@
 import pytest
 from hyperkube_host.apiserver.resources.registry import version_key
-from hyperkube_host.apiserver.resources.runtime_config import may_serve_legacy, selected
+from hyperkube_host.apiserver.resources.runtime_config import may_serve_legacy, selected, unserved
 
 from hyperkube.hookspecs.api import ApiGroupVersion, ResourceSpec
 from hyperkube.machinery.errors import UsageError
@@ -77,3 +77,26 @@ def test_versions_are_ordered_by_maturity_then_age():
     given = ["v1alpha1", "v2", "v1beta2", "foo", "v10", "v1beta1", "v1"]
 
     assert sorted(given, key=version_key) == ["v10", "v2", "v1", "v1beta2", "v1beta1", "v1alpha1", "foo"]
+
+
+def test_what_names_no_version_that_is_there_is_told():
+    given = version("g", "v1"), version("", "v1")
+    known = {
+        "api/all": "true",
+        "api/legacy": "true",
+        "g/v1": "true",
+        "g/v1/things": "true",
+        "v1": "true",
+        "api/v1": "true",
+    }
+
+    assert unserved(given, known) == []
+    assert unserved(given, {"g/v9": "true", "h/v1": "true", "g/v1beta1/things": "true"}) == [
+        "g/v1beta1/things", "g/v9", "h/v1",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("key", ["foo", "a/b/c/d"])
+def test_a_key_of_no_known_form_is_a_usage_error(key):
+    with pytest.raises(UsageError, match=f"runtime-config invalid key {key}"):
+        unserved([version("g", "v1")], {key: "true"})

@@ -13,9 +13,9 @@ from typing import Any
 from hyperkube_host.apiserver.flags import FAMILIES, FLAGS, NAME
 from hyperkube_host.apiserver.options import Options
 from hyperkube_host.apiserver.storage.storage_options import etcd_options
+from hyperkube_host.apiserver.validation import check_key_files, validate
 from hyperkube_lib.serving.serving_certificates import ensure_key, is_current, service_address, serving_pair
 
-from hyperkube.machinery.errors import UsageError
 from hyperkube.plugin.flags import FlagValues, merged, plugin_flags, typed
 
 _log = logging.getLogger("hyperkube.apiserver")
@@ -29,9 +29,6 @@ _NAME, _SIGNING_KEY = "apiserver", "service-account.key"
 
 INSECURE_PORT = 8080
 """Of the 1.x line."""
-RECONCILERS = ("lease", "master-count", "none")
-MOST_GOAWAY = 0.02
-"""Source: kubernetes apiserver ``pkg/server/options/server_run_options.go``."""
 
 
 def with_insecure_port(values: FlagValues) -> FlagValues:
@@ -50,10 +47,11 @@ def complete(values: FlagValues) -> Options:
     values = with_insecure_port(values)
     values = values.with_values(etcd_options(Options.of(values).storage))
     options = Options.of(values)
-    _check(options)
+    validate(options)
     if values["tls-cert-file"] == "" and "cert-dir" not in values.given and options.storage.data_dir:
         values = values.with_values({"cert-dir": str(Path(options.storage.data_dir) / "pki")})
     values = values.with_values(_made(options, values))
+    check_key_files(Options.of(values).service_accounts)
     _log.info(
         "serving %s:%s, store %s",
         options.address.bind_address,
@@ -100,20 +98,3 @@ def _signing_key(values: FlagValues) -> Mapping[str, Any]:
     # The given keys verify what others sign, as a controller manager of old does; this one, what the server signs.
     verifying = (*values["service-account-key-file"], key)
     return {"service-account-signing-key-file": key, "service-account-key-file": verifying}
-
-
-def _check(options: Options) -> None:
-    """Refuse options that cannot be.
-
-    Raises:
-        UsageError: one of them, in one line.
-    """
-    storage, reconciler = options.storage, options.control_plane.endpoint_reconciler_type
-    if not 0 <= options.listener.goaway_chance <= MOST_GOAWAY:
-        raise UsageError("--goaway-chance can not be less than 0 or greater than 0.02")
-    if storage.storage_backend == "etcd3" and not storage.etcd_servers:
-        raise UsageError("--etcd-servers must be given (or choose --storage-backend=sqlite --data-dir=DIR, or memory)")
-    if storage.storage_backend == "sqlite" and not storage.data_dir:
-        raise UsageError("--storage-backend=sqlite needs --data-dir=DIR")
-    if reconciler not in RECONCILERS:
-        raise UsageError(f"--endpoint-reconciler-type must be one of: [{', '.join(RECONCILERS)}]")

@@ -12,7 +12,7 @@ from hyperkube_host.apiserver.openapi import NoDescriptions
 from hyperkube_host.apiserver.promise import Promise
 from hyperkube_host.apiserver.resources.api_groups import load_api
 from hyperkube_host.apiserver.resources.registry import Registry
-from hyperkube_host.apiserver.resources.runtime_config import may_serve_legacy, selected
+from hyperkube_host.apiserver.resources.runtime_config import may_serve_legacy, selected, unserved
 from hyperkube_host.apiserver.storage.damaged_objects import DamagedObjects
 from hyperkube_host.apiserver.storage.storage_options import (
     HistorySizes,
@@ -101,6 +101,8 @@ def build_model(foundation: Foundation, stores: Stores, state: CacheState | None
     overrides = _store_elsewhere(stores, caches, declared) if stores.opened is not None else _Overrides()
     registry = Registry(cache, root=foundation.root, elsewhere=overrides.caches)
     stores.registry.keep(registry)
+    for key in unserved(declared, options.features.runtime_config):
+        LOGGER.warning("runtime-config %s has no effect: no plugin serves such a group version", key)
     registry.add(selected(declared, options.features.runtime_config))
     check_storage_versions(
         storage_versions(options.storage), {(version.group, version.version) for version in registry.versions()}

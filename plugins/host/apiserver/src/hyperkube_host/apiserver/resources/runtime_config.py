@@ -15,6 +15,8 @@ from hyperkube.hookspecs.api import ApiGroupVersion
 from hyperkube.machinery.errors import UsageError
 
 _STAGES = frozenset({"api/all", "api/alpha", "api/beta", "api/ga"})
+_CORE = frozenset({"v1"})
+"""Versions of the group without a name: ``v1``, ``api/v1`` and ``v1/pods`` are all understood."""
 _TRUE, _FALSE = frozenset({"", "true", "1", "t"}), frozenset({"false", "0", "f"})
 
 
@@ -34,6 +36,25 @@ def _flag(key: str, value: Any) -> bool:
 def may_serve_legacy(settings: Mapping[str, Any]) -> bool:
     """Tell whether versions that Kubernetes has removed may be among what is served: more than stages is named."""
     return not settings.keys() <= _STAGES
+
+
+def unserved(declared: Iterable[ApiGroupVersion], settings: Mapping[str, Any]) -> list[str]:
+    """Return the keys that name a group version which no plugin declares, and so have no effect.
+
+    Raises:
+        UsageError: a key that is neither a stage, a group version nor a resource of one.
+    """
+    names = {f"{version.group}/{version.version}" for version in declared}
+    found = []
+    for key in sorted(settings.keys() - _STAGES - {"api/legacy"}):
+        words = key.removeprefix("api/").split("/")
+        if words[0] in _CORE:
+            words = ["", *words]
+        if not 2 <= len(words) <= 3:
+            raise UsageError(f"runtime-config invalid key {key}")
+        if "/".join(words[:2]) not in names:
+            found.append(key)
+    return found
 
 
 def selected(declared: Iterable[ApiGroupVersion], settings: Mapping[str, Any]) -> list[ApiGroupVersion]:
