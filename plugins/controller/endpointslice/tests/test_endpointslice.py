@@ -1,12 +1,13 @@
 """The endpointslice controller: conditions, and as few writes as possible."""
 
+import pytest
 from hyperkube_controller.endpointslice import Endpointslice
 from hyperkube_controller.endpointslice.controller import MIN_SLICE_DELAY
 from hyperkube_controller.endpointslice.reconciler import CONTROLLER
 from hyperkube_lib.endpoints import HEADLESS, LAST_CHANGE_TRIGGER_TIME, MANAGED_BY, SERVICE_NAME, SPACING_SECONDS
 
 from hyperkube.kinds.resources import ENDPOINT_SLICES, EVENTS, NODES, PODS, SERVICES
-from hyperkube.machinery.errors import InternalError
+from hyperkube.machinery.errors import InternalError, UsageError
 from hyperkube.testing.contracts.controller import ControllerContract
 from hyperkube.testing.controller_rig import ControllerRig
 
@@ -351,3 +352,17 @@ def test_changes_of_pods_are_gathered_for_the_batch_period():
 
     assert before["endpoints"] == []
     assert names(world.client.objects(ENDPOINT_SLICES)[0]) == ["p1"]
+
+
+@pytest.mark.parametrize(
+    ("flag", "value", "message"),
+    [
+        ("concurrent-service-endpoint-syncs", 0, "must not be less than 1, but got 0"),
+        ("concurrent-service-endpoint-syncs", 51, "must not be more than 50, but got 51"),
+        ("max-endpoints-per-slice", 0, "must not be less than 1, but got 0"),
+        ("max-endpoints-per-slice", 1001, "must not be more than 1000, but got 1001"),
+    ],
+)
+def test_a_flag_out_of_its_bounds_is_refused(flag, value, message):
+    with pytest.raises(UsageError, match=f"^{flag} {message}$"):
+        ControllerRig(Endpointslice, settings={flag.replace("-", "_"): value})

@@ -4,6 +4,7 @@ import pytest
 from hyperkube_controller.endpointslicemirroring import Endpointslicemirroring
 
 from hyperkube.kinds.resources import ENDPOINT_SLICES, ENDPOINTS, EVENTS, SERVICES
+from hyperkube.machinery.errors import UsageError
 from hyperkube.testing.contracts.controller import ControllerContract
 from hyperkube.testing.controller_rig import ControllerRig
 
@@ -223,3 +224,15 @@ def test_what_is_said_of_an_address_is_shown():
             "nodeName": "node-abc",
         }
     ]
+
+
+@pytest.mark.parametrize(
+    ("flag", "value", "message"),
+    [
+        ("mirroring-concurrent-service-endpoint-syncs", 0, "must not be less than 1, but got 0"),
+        ("mirroring-max-endpoints-per-subset", 1001, "must not be more than 1000, but got 1001"),
+    ],
+)
+def test_a_flag_out_of_its_bounds_is_refused(flag, value, message):
+    with pytest.raises(UsageError, match=f"^{flag} {message}$"):
+        ControllerRig(Endpointslicemirroring, settings={flag.replace("-", "_"): value})

@@ -8,7 +8,7 @@ from prometheus_client import CollectorRegistry
 
 from hyperkube.client.client import RawResponse
 from hyperkube.kinds.resources import DEPLOYMENTS, PODS
-from hyperkube.machinery.errors import Forbidden, NotFound
+from hyperkube.machinery.errors import Forbidden, NotFound, UsageError
 from hyperkube.testing.contracts.controller import ControllerContract
 from hyperkube.testing.controller_rig import ControllerRig
 
@@ -525,3 +525,8 @@ def test_the_number_of_autoscalers_and_what_each_asks_for_are_told_as_long_as_th
 
 def desired(world):
     return measured(world, "desired_replicas", namespace="d", hpa_name="web")
+
+
+def test_no_syncs_at_all_are_refused():
+    with pytest.raises(UsageError, match=r"^concurrent-horizontal-.*-syncs must be greater than 0, but got 0$"):
+        ControllerRig(Horizontalpodautoscaling, settings={"concurrent_horizontal_pod_autoscaler_syncs": 0})

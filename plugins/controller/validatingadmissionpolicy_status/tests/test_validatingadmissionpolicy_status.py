@@ -11,6 +11,7 @@ from hyperkube_controller.validatingadmissionpolicy_status.schemas import Kind, 
 from hyperkube_controller.validatingadmissionpolicy_status.warnings import matched_kinds
 
 from hyperkube.client.client import RawResponse
+from hyperkube.machinery.errors import UsageError
 from hyperkube.testing.contracts.controller import ControllerContract
 from hyperkube.testing.controller_rig import ControllerRig
 
@@ -166,3 +167,10 @@ def test_expressions(expressions, expected):
     assert [each["fieldRef"] for each in found] == [f"spec.validations[{index}].expression" for index in expected]
     for each, texts in zip(found, expected.values(), strict=True):
         assert all(text in each["warning"] for text in texts)
+
+
+def test_no_syncs_at_all_are_refused():
+    with pytest.raises(UsageError, match=r"^concurrent-validating-.*-status-syncs must be greater than 0, got 0$"):
+        ControllerRig(
+            ValidatingAdmissionPolicyStatus, settings={"concurrent_validating_admission_policy_status_syncs": 0}
+        )

@@ -17,6 +17,8 @@ from hyperkube_lib.endpoints import (
     MANAGED_BY,
     SERVICE_NAME,
     ManagedSlices,
+    check_endpoints,
+    check_syncs,
     selector_of,
 )
 
@@ -286,8 +288,14 @@ class Endpointslicemirroring(Plugin):
 
     @hookimpl
     def controller_build(self) -> Controller:
-        """Build the loop."""
+        """Build the loop.
+
+        Raises:
+            UsageError: a flag is out of its bounds.
+        """
         settings = self.settings(Settings)
+        check_syncs("mirroring-concurrent-service-endpoint-syncs", settings.mirroring_concurrent_service_endpoint_syncs)
+        check_endpoints("mirroring-max-endpoints-per-subset", settings.mirroring_max_endpoints_per_subset)
         self._limit = settings.mirroring_max_endpoints_per_subset
         self._metrics = MirroringMetrics(self._limit)
         self._metrics.register(self.context)

@@ -58,8 +58,14 @@ class Endpointslice(Plugin):
 
     @hookimpl
     def controller_build(self) -> Controller:
-        """Build the loop."""
+        """Build the loop.
+
+        Raises:
+            UsageError: a flag is out of its bounds.
+        """
         settings = self.settings(Settings)
+        endpoints.check_syncs("concurrent-service-endpoint-syncs", settings.concurrent_service_endpoint_syncs)
+        endpoints.check_endpoints("max-endpoints-per-slice", settings.max_endpoints_per_slice)
         self._limit = settings.max_endpoints_per_slice
         self._services = self.informers.informer(SERVICES)
         self._pods = endpoints.EndpointPods(self.informers.informer(PODS))

@@ -20,7 +20,7 @@ from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds.resources import DEPLOYMENTS, PODS, REPLICA_SETS, REPLICATION_CONTROLLERS, STATEFUL_SETS
 from hyperkube.machinery import quantity
-from hyperkube.machinery.errors import ApiError, NotFound
+from hyperkube.machinery.errors import ApiError, NotFound, UsageError
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.objects import Object, key_of, labels_of, namespace_of, split_key
 from hyperkube.machinery.record import Record
@@ -65,8 +65,15 @@ class Horizontalpodautoscaling(Plugin):
 
     @hookimpl
     def controller_build(self) -> Controller:
-        """Build the loop."""
+        """Build the loop.
+
+        Raises:
+            UsageError: no autoscaler could be synced.
+        """
         self._settings = self.settings(Settings)
+        syncs = self._settings.concurrent_horizontal_pod_autoscaler_syncs
+        if syncs < 1:
+            raise UsageError(f"concurrent-horizontal-pod-autoscaler-syncs must be greater than 0, but got {syncs}")
         self._period = self._settings.horizontal_pod_autoscaler_sync_period
         self._recorder = EventRecorder(self.client, self.context.clock, "horizontal-pod-autoscaler")
         self._measures = AutoscalerMetrics(self.context.clock)
@@ -82,7 +89,7 @@ class Horizontalpodautoscaling(Plugin):
             self._sync,
             clock=self.context.clock,
             logger=self.context.logger,
-            workers=self._settings.concurrent_horizontal_pod_autoscaler_syncs,
+            workers=syncs,
         )
 
         def changed(old: Object, new: Object) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from hyperkube.client.reconcile import ReconcileLoop
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.controller import Controller
-from hyperkube.machinery.errors import NotFound
+from hyperkube.machinery.errors import NotFound, UsageError
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.objects import Object, split_key
 from hyperkube.machinery.record import Record
@@ -34,14 +34,21 @@ class ValidatingAdmissionPolicyStatus(Plugin):
 
     @hookimpl
     def controller_build(self) -> Controller:
-        """Build the loop."""
+        """Build the loop.
+
+        Raises:
+            UsageError: no policy could be synced.
+        """
+        syncs = self.settings(Settings).concurrent_validating_admission_policy_status_syncs
+        if syncs < 1:
+            raise UsageError(f"concurrent-validating-admission-policy-status-syncs must be greater than 0, got {syncs}")
         self._policies = self.informers.informer(POLICIES)
         loop = ReconcileLoop(
             self.context.name,
             self._sync,
             clock=self.context.clock,
             logger=self.context.logger,
-            workers=self.settings(Settings).concurrent_validating_admission_policy_status_syncs,
+            workers=syncs,
         )
         loop.watch(self._policies)
         return loop

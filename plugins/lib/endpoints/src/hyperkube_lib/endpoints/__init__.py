@@ -1,6 +1,7 @@
 """What the three controllers of endpoints share: the pods behind a service, slices of one manager, trigger times."""
 
 from hyperkube_lib.endpoints.endpoint_pods import EndpointPod, EndpointPods, selector_of
+from hyperkube_lib.endpoints.limits import check_endpoints, check_syncs
 from hyperkube_lib.endpoints.managed_slices import MANAGED_BY, SERVICE_NAME, ManagedSlices
 from hyperkube_lib.endpoints.service_pods import (
     HEADLESS,
@@ -34,6 +35,8 @@ __all__ = [
     "TriggerTimeTracker",
     "address_of",
     "addresses_of",
+    "check_endpoints",
+    "check_syncs",
     "common_ports_of",
     "has_address",
     "hostname_of",
