@@ -19,6 +19,8 @@ pytest.importorskip("hyperkube_api.core", reason="needs the core API group")
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 WIDGETS = "/apis/example.com/v1/namespaces/default/widgets"
+LAST_OF_DEFINITION = "/apis/apiregistration.k8s.io/v1/apiservices/v1.example.com"
+"""What the server writes when it serves a definition, after which no more writes raise the revision of lists."""
 COUNT = 12
 DEFINITION = {
     "apiVersion": "apiextensions.k8s.io/v1",
@@ -44,8 +46,9 @@ DEFINITION = {
 @pytest.fixture(scope="module")
 def server(server):
     asked(server, "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", DEFINITION)
-    while asked(server, "GET", WIDGETS).status == 404:
-        threading.Event().wait(0.02)
+    for path in (WIDGETS, LAST_OF_DEFINITION):
+        while asked(server, "GET", path).status == 404:
+            threading.Event().wait(0.02)
     widget = {"apiVersion": "example.com/v1", "kind": "Widget"}
     for number in range(COUNT):
         made = {"metadata": {"name": f"c{number}"}, "data": {"text": "a line of a text " * 100}}
