@@ -4,7 +4,7 @@ import threading
 
 import orjson
 import pytest
-from hyperkube_host.apiserver.rest import subresource
+from hyperkube_host.apiserver.rest import patched_part
 from hyperkube_lib.serving.exchange import HttpRequest
 
 from hyperkube.kinds.resources import DEPLOYMENTS, JOBS, PODS
@@ -82,10 +82,10 @@ def race(server, deployment, monkeypatch):
         if times:
             times.pop()
             deployment.patch(DEPLOYMENTS, "d", {"metadata": {"annotations": {"left": str(len(times))}}}, "default")
-        subresource_check(obj, name)
+        part_check(obj, name)
 
-    subresource_check = subresource.check_name
-    monkeypatch.setattr(subresource, "check_name", check_name)
+    part_check = patched_part.check_name
+    monkeypatch.setattr(patched_part, "check_name", check_name)
     return times
 
 

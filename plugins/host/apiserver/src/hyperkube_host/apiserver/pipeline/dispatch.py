@@ -154,9 +154,14 @@ def _handled_part() -> Callable[[Services, ApiRequest, Target, Subresource], Res
 
 
 def _connect(services: Services, request: ApiRequest, target: Target, sub: Subresource) -> Result:
+    return _connection()(services, request, target, sub)
+
+
+@cache
+def _connection() -> Callable[[Services, ApiRequest, Target, Subresource], Result]:
     from hyperkube_host.apiserver.connect.connect import connect  # most servers are up for long before it is needed
 
-    return connect(services, request, target, sub)
+    return connect
 
 
 def _patch(services: Services, request: ApiRequest, target: Target) -> Result:
@@ -171,9 +176,14 @@ def _any_patch() -> Verb:
 
 
 def _delete_collection(services: Services, request: ApiRequest, target: Target) -> Result:
+    return _deletion_of_all()(services, request, target)
+
+
+@cache
+def _deletion_of_all() -> Verb:
     from hyperkube_host.apiserver.rest.delete_collection import delete_collection  # seldom asked for
 
-    return delete_collection(services, request, target)
+    return delete_collection
 
 
 _VERBS: dict[str, Verb] = {

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import lru_cache
+from collections.abc import Callable, Mapping
+from functools import cache, lru_cache
 
 from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.request.target import Target
@@ -87,6 +87,20 @@ def _reset(api_version: str, paths: tuple[str, ...]) -> Mapping[str, FieldSet]:
     return {api_version: field_sets.from_paths([tuple(path.split(".")) for path in paths])}
 
 
+@cache
+def _apply_configuration() -> Callable[..., Object]:
+    from hyperkube_lib.structured_merge.apply import apply_configuration  # the first apply asks for it
+
+    return apply_configuration
+
+
+@cache
+def _converter_text() -> Callable[[DecodeError], str]:
+    from hyperkube_host.apiserver.rest.patch_text import converter_text
+
+    return converter_text
+
+
 @dataclass(frozen=True, slots=True)
 class FieldOwnership:
     """Tracks the owners of fields through updates, and merges server-side apply."""
@@ -119,22 +133,18 @@ class FieldOwnership:
             BadRequest: the configuration has another version, or carries managedFields.
             PatchFailed: a value is none of its type, such as base64 that cannot be read.
         """
-        from hyperkube_lib.structured_merge.apply import apply_configuration  # the first apply asks for it
-
         served = target.served
         old = old and served.blanks.shown(old)
-        merged = apply_configuration(
+        merged = _apply_configuration()(
             scope_of(target), old, applied, manager=manager_of(request), force=force, now=self.clock.now()
         )
         try:
             obj, _ = served.codec.decode(merged, report=False)
         except DecodeError as error:
-            from hyperkube_host.apiserver.rest.patch_text import converter_text
-
             kind = f"{served.kind.group}/{served.kind.version}, Kind={served.kind.kind}"
             raise PatchFailed(
                 f"failed to convert new object ({namespace_of(applied)}/{name_of(applied)}; {kind}) to proper version: "
-                f"unable to convert unstructured object to {kind}: {converter_text(error)}"
+                f"unable to convert unstructured object to {kind}: {_converter_text()(error)}"
             ) from error
         obj["kind"], obj["apiVersion"] = served.kind.kind, served.kind.api_version
         served.codec.default(obj)

@@ -45,9 +45,7 @@ def patch(services: Services, request: ApiRequest, target: Target) -> ObjectResu
     """Answer a PATCH of an object or of a part of it."""
     patch_type = type_of(request, target)
     if patch_type == APPLY_PATCH:
-        from hyperkube_host.apiserver.rest.apply import apply  # each kind of patch when the first one comes
-
-        return apply(services, request, target)
+        return _apply()(services, request, target)
     options = create_options(request, "PatchOptions")
     if request.query.get("force"):
         refuse("PatchOptions", [forbidden(Path("force"), "may not be specified for non-apply patch")])
@@ -131,9 +129,7 @@ def patched(
 
 def _patched_document(codec: Codec, patch_type: str, content: Any, old: Object) -> Any:
     if patch_type == JSON_PATCH:
-        from hyperkube.machinery.patch.json_patch import apply_json_patch
-
-        document = apply_json_patch(old, content)
+        document = _json_patch()(old, content)
         if not is_writable(document):
             raise PatchRejected("exceeded max depth")
         return document
@@ -142,6 +138,20 @@ def _patched_document(codec: Codec, patch_type: str, content: Any, old: Object) 
     document = _strategic_patch()(old, content, codec.type)
     document["kind"], document["apiVersion"] = old["kind"], old["apiVersion"]  # those of a patch count for nothing
     return document
+
+
+@cache
+def _apply() -> Callable[[Services, ApiRequest, Target], ObjectResult]:
+    from hyperkube_host.apiserver.rest.apply import apply  # each kind of patch when the first one comes
+
+    return apply
+
+
+@cache
+def _json_patch() -> Callable[[Object, Any], Any]:
+    from hyperkube.machinery.patch.json_patch import apply_json_patch
+
+    return apply_json_patch
 
 
 @cache

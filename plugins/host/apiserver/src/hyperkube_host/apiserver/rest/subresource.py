@@ -5,7 +5,10 @@ Source: kubernetes apiserver ``pkg/endpoints/handlers/{create,update,patch}.go``
 
 from __future__ import annotations
 
-from hyperkube_host.apiserver.admission.shared_members import part_members
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING
+
 from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.request.results import ObjectResult
 from hyperkube_host.apiserver.request.target import Target
@@ -18,6 +21,9 @@ from hyperkube_lib.structured_merge.managed_fields import Managed
 from hyperkube.hookspecs.api import Subresource, SubresourceHandler
 from hyperkube.machinery.errors import BadRequest, Conflict, InternalError, MethodNotAllowed
 from hyperkube.machinery.objects import Object, resource_version_of
+
+if TYPE_CHECKING:
+    from hyperkube_host.apiserver.rest.scale import ScaledObjects
 
 _NO_CUSTOM_SCALE = (
     "no kind is registered for the type v1.Scale in scheme "
@@ -98,9 +104,7 @@ def _put(
     options = create_options(request, kind)
     call = services.call(request, target, body=body, verb="update")
     if target.sub is not None and target.sub.name == "scale":
-        from hyperkube_host.apiserver.rest.scale import ScaledObjects  # the other parts need nothing of it
-
-        call.objects = ScaledObjects(services, request, target, target.sub, owners)
+        call.objects = _scaled_objects()(services, request, target, target.sub, owners)
     old = _current(services, request, target, handler)
     admission = services.admission_request(call, target, "UPDATE", obj=body, old=old, options=options)
     services.admission.mutate(admission)
@@ -124,10 +128,9 @@ def _patch(
     while True:
         old = _current(services, request, target, handler)
         if old is None:
-            from hyperkube_host.apiserver.rest.scale import unset_scale
-
-            old = unset_scale(services.objects.get(target.served.spec.resource, target.name, target.namespace), sub)
-        body, owners = _patched(services, request, target, sub, old)
+            workload = services.objects.get(target.served.spec.resource, target.name, target.namespace)
+            old = _unset_scale()(workload, sub)
+        body, owners = _patched()(services, request, target, sub, old)
         try:
             return _put(services, request, target, handler, body, "PatchOptions", owners)
         except Conflict:
@@ -139,24 +142,22 @@ def _patch(
                 raise
 
 
-def _patched(
-    services: Services, request: ApiRequest, target: Target, sub: Subresource, old: Object
-) -> tuple[Object, Managed | None]:
-    """Return what the patch makes of a subresource, and the owners of a Scale that is applied."""
-    from hyperkube_host.apiserver.rest.patch import APPLY_PATCH, patched, read_patch, type_of
+@cache
+def _scaled_objects() -> type[ScaledObjects]:
+    from hyperkube_host.apiserver.rest.scale import ScaledObjects  # the other parts need nothing of it
 
-    patch_type = type_of(request, target)
-    codec = target.served.codec_of(sub)
-    owners: Managed | None = None
-    if patch_type == APPLY_PATCH:
-        from hyperkube_host.apiserver.rest.apply import read_applied
-        from hyperkube_host.apiserver.rest.scale import applied_scale
+    return ScaledObjects
 
-        merged, owners = applied_scale(services, request, target, sub, old, read_applied(request, sub.kind))
-        body, _ = codec.decode(merged, report=False)
-    else:
-        body = patched(services, request, target, codec, patch_type, read_patch(request, patch_type), old)
-        part_members(body, old)
-    body["kind"], body["apiVersion"] = sub.kind.kind, sub.kind.api_version
-    check_name(body, target.name)
-    return body, owners
+
+@cache
+def _unset_scale() -> Callable[[Object, Subresource], Object]:
+    from hyperkube_host.apiserver.rest.scale import unset_scale
+
+    return unset_scale
+
+
+@cache
+def _patched() -> Callable[[Services, ApiRequest, Target, Subresource, Object], tuple[Object, Managed | None]]:
+    from hyperkube_host.apiserver.rest.patched_part import patched_part  # with all kinds of patches
+
+    return patched_part
