@@ -36,9 +36,10 @@ class NewMetadata(KnownMetadata):
 
     Attributes:
         text: the text of the object's template (`template_text`) as it is now; none where that is not known.
+        is_left: whether nothing was called that might have changed the object.
     """
 
-    __slots__ = ("_is_noted", "_meta", "text")
+    __slots__ = ("_is_noted", "_meta", "is_left", "text")
     echo: ClassVar[None] = None
     """Of a template the answer is known from elsewhere."""
 
@@ -46,15 +47,18 @@ class NewMetadata(KnownMetadata):
         self._meta = meta
         self._is_noted = False
         self._text = None
+        self.is_left = True
         self.text = text
 
     def note(self) -> None:
         """Remember what it is: from now on all of the object may be changed; again this does nothing."""
+        self.is_left = False
         if not self._is_noted:
             self._is_noted, self._text, self.text = True, _json(self._meta), None
 
     def note_spec(self, text: bytes) -> bool:
         """Take it that the specification alone is changed, after which the text is another; tell that this will do."""
+        self.is_left = False
         if self.text:
             self.text = text
         return True

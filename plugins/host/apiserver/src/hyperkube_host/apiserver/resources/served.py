@@ -231,6 +231,7 @@ class ServedResource:
         self.waits = spec.from_storage_all is not None
         self.field_scopes: dict[str, FieldScope] = {}
         self.repeats = type(self.strategy).repeats is not Strategy.repeats
+        self.completes = type(self.strategy).default is not Strategy.default  # has defaults beside its schema's
         self.arrived: Recurring[bytes, bytes] = Recurring(BUSY_TEMPLATES)
         """What the objects of a template are when they are decoded and have their defaults, as JSON without name."""
         self.prepared: Recurring[bytes, tuple[bytes, bytes]] = Recurring(BUSY_TEMPLATES)

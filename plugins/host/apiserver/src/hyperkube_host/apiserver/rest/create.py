@@ -55,7 +55,8 @@ def create(services: Services, request: ApiRequest, target: Target) -> ObjectRes
     else:
         obj = services.decoder.decode(request, served.kind, served.codec)
         place(obj, target)
-        served.default(obj)
+        if served.completes:
+            served.default(obj)
     call = services.call(request, target, body=obj)
     services.ownership.update(request, target, None, obj, echo.members if echo is not None else template)
     known: KnownObject | NewMetadata | None = None
@@ -191,7 +192,8 @@ def _prepared(
         return made, text
     known.text = None  # the object becomes another
     before, warned = metadata_text(obj["metadata"]) if text is not None else b"", len(call.warnings)
-    served.default(obj)
+    if served.completes or not known.is_left:
+        served.default(obj)  # else there is nothing new to fill in since it was decoded
     obj = prepare(services, target, call, obj, known)
     is_silent = len(call.warnings) == warned
     _refuse_invalid(services, request, target, obj, call)

@@ -80,7 +80,8 @@ def _create(services: Services, request: ApiRequest, target: Target, new: Object
     if meta.get("resourceVersion") not in {None, "", "0"}:
         raise NotFound.about(target.served.group_resource, target.name)
     meta.pop("resourceVersion", None)
-    target.served.default(new)
+    if target.served.completes:
+        target.served.default(new)
     services.ownership.update(request, target, None, new)
     call = services.call(request, target, body=new, verb="create")
     return store_new(services, request, target, call, new, options={**options, "kind": "CreateOptions"})
