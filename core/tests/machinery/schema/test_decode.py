@@ -48,6 +48,7 @@ class Spec(KubeSchema):
     containers = f.List("Port", 11, required=True, nullable=True)
     when = f.Time(12, omitempty=True)
     kept = f.Struct("Thing", 13, ptr=True, omitempty=True)
+    files = f.Map(f.Bytes(), 14, omitempty=True)
 
 
 class Thing(KubeObject):
@@ -85,6 +86,10 @@ def test_a_null_document_is_the_zero_object():
 
 def test_missing_members_are_filled_in_as_go_writes_them():
     assert spec() == {"target": 0, "containers": None, "when": None}
+
+
+def test_null_in_a_map_of_bytes_is_empty_as_it_is_once_stored():
+    assert spec(files={"b": None, "a": "YQ=="})["files"] == {"a": "YQ==", "b": ""}
 
 
 def test_empty_values_are_left_out_as_go_leaves_them_out():

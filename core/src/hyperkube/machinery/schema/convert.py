@@ -178,7 +178,9 @@ def in_order(members: dict[str, Any]) -> dict[str, Any]:
 def _map(field: Map, codecs: Codecs, absent: Absent) -> Converter:
     drops_empty = _drops_empty(field)
     is_strings = field.items.scalar == "string"
-    zero = zero_of(field.items, codecs)
+    zero = (
+        zero_of(field.items, codecs) if field.items.scalar != "bytes" else str
+    )  # stored, bytes are never nil in a map
     if field.typedef.endswith("ResourceList"):
         plain = _scalar(field.items, scalars.resource_value, zero)
     else:

@@ -22,9 +22,9 @@ _BINARY = ROOT.child("binaryData")
 _FIXED = "field is immutable when `immutable` is set"
 
 
-def decoded_size(encoded: str | None) -> int:
-    """Return how many bytes a base64 text stands for; a null is no bytes, as Go reads it."""
-    return len(encoded) // 4 * 3 - encoded[-2:].count("=") if encoded else 0
+def decoded_size(encoded: str) -> int:
+    """Return how many bytes a base64 text stands for."""
+    return len(encoded) // 4 * 3 - encoded[-2:].count("=")
 
 
 @lru_cache(maxsize=1024)
@@ -36,7 +36,7 @@ def _is_key(key: str) -> bool:
 def validate_config_map(obj: Object) -> list[FieldError]:
     """Check keys and size of a ConfigMap."""
     data: Mapping[str, str] = obj.get("data") or {}
-    binary: Mapping[str, str | None] = obj.get("binaryData") or {}
+    binary: Mapping[str, str] = obj.get("binaryData") or {}
     errors: list[FieldError] = []
     total = 0
     for key in sorted(data):

@@ -25,14 +25,14 @@ SERVICE_ACCOUNT_NAME = "kubernetes.io/service-account.name"
 
 def validate_secret(obj: Object) -> list[FieldError]:
     """Check keys, size and what the type demands of a Secret."""
-    data: Mapping[str, str | None] = obj.get("data") or {}
+    data: Mapping[str, str] = obj.get("data") or {}
     errors = [error for key in sorted(data) for error in by_rule(_DATA.key(key), key, names.config_map_key)]
     if sum(decoded_size(value) for value in data.values()) > MAX_BYTES:
         errors.append(too_long(_DATA, MAX_BYTES))
     return errors + _by_type(obj, data)
 
 
-def _by_type(obj: Object, data: Mapping[str, str | None]) -> list[FieldError]:
+def _by_type(obj: Object, data: Mapping[str, str]) -> list[FieldError]:
     match obj.get("type"):
         case "kubernetes.io/service-account-token":
             if not annotations_of(obj).get(SERVICE_ACCOUNT_NAME):
@@ -53,16 +53,16 @@ def _by_type(obj: Object, data: Mapping[str, str | None]) -> list[FieldError]:
     return []
 
 
-def _keys(data: Mapping[str, str | None], *keys: str, need_bytes: bool = False) -> list[FieldError]:
+def _keys(data: Mapping[str, str], *keys: str, need_bytes: bool = False) -> list[FieldError]:
     return [required(_DATA.key(key)) for key in keys if key not in data or (need_bytes and not data[key])]
 
 
-def _json(key: str, data: Mapping[str, str | None]) -> list[FieldError]:
+def _json(key: str, data: Mapping[str, str]) -> list[FieldError]:
     path: Path = _DATA.key(key)
     if key not in data:
         return [required(path)]
     try:
-        value = orjson.loads(b64decode(data[key] or ""))
+        value = orjson.loads(b64decode(data[key]))
     except orjson.JSONDecodeError as error:
         return [invalid(path, _REDACTED, syntax_error(error))]
     if value is None or isinstance(value, dict):
