@@ -103,13 +103,20 @@ def flatten(items: list[Any], depth: int = 1) -> list[Any]:
 @LISTS.method("sort", *(f"list({kind}) -> list({kind})" for kind in _COMPARABLE), cost=_length)
 def sort(items: list[Any]) -> list[Any]:
     """Return the items in order."""
-    return sorted(_alike(items))
+    return sort_by_keys(items, items)
 
 
 @LISTS.method("@sortByAssociatedKeys", *(f"list(A), list({kind}) -> list(A)" for kind in _COMPARABLE), cost=_length)
 def sort_by_keys(items: list[Any], keys: list[Any]) -> list[Any]:
-    """Return the items in the order of their keys."""
-    _alike(keys)
+    """Return the items in the order of their keys.
+
+    Raises:
+        EvaluationError: keys have no order, or several types.
+    """
+    if keys and kind_of(keys[0]) not in _COMPARABLE:
+        raise EvaluationError("list elements must be comparable")
+    if any(kind_of(key) != kind_of(keys[0]) for key in keys):
+        raise EvaluationError("list elements must have the same type")
     places = sorted(range(len(items)), key=keys.__getitem__)
     return [items[place] for place in places]
 
