@@ -1,6 +1,7 @@
 """Which changes of a pod cause a sync, and which mirror belongs to which static pod."""
 
 import pytest
+from hyperkube_host.kubelet.pod.pod_entry import PodState
 from hyperkube_host.kubelet.pod.pod_manager import SYNC_SECONDS, PodManager
 from hyperkube_host.kubelet.types.pod_update import HASH_ANNOTATION, MIRROR_ANNOTATION, SOURCE_ANNOTATION
 
@@ -122,6 +123,44 @@ def test_a_mirror_of_another_content_or_being_deleted_is_stale(managed, shown):
     managed.pods.put(shown)
 
     assert managed.pods.stale_mirror(static()) is shown
+
+
+@pytest.mark.parametrize(("state", "waits"), [
+    (PodState.SYNCING, True), (PodState.TERMINATING, True), (PodState.TERMINATED, False), (PodState.REJECTED, False),
+])  # fmt: skip
+def test_a_static_pod_waits_for_the_end_of_an_earlier_one_of_its_name(managed, state, waits):
+    for one in (static("d1"), static("d2"), pod("other", name="q")):
+        managed.pods.put(one)
+    managed.pods.get("d1").state = state
+
+    preceded = {uid: managed.pods.is_preceded(managed.pods.get(uid)) for uid in ("d1", "d2", "other")}
+
+    assert preceded == {"d1": False, "d2": waits, "other": False}
+
+
+def test_a_pod_that_its_source_has_again_begins_anew_once_it_has_gone(managed):
+    managed.pods.put(static())
+    managed.pods.remove(static())
+    ending = managed.pods.get("d1")
+    managed.pods.put(static())
+    is_ending_still = managed.pods.get("d1") is ending and ending.removed
+    managed.changed.clear()
+
+    managed.pods.forget("d1")
+
+    assert is_ending_still
+    assert (managed.pods.get("d1").removed, managed.changed) == (False, ["d1"])
+
+
+def test_a_pod_that_its_source_had_again_for_a_while_is_gone(managed):
+    managed.pods.put(static())
+    managed.pods.remove(static())
+    managed.pods.put(static())
+    managed.pods.remove(static())
+
+    managed.pods.forget("d1")
+
+    assert managed.pods.get("d1") is None
 
 
 def test_a_mirror_without_its_static_pod_is_an_orphan(managed):

@@ -270,6 +270,8 @@ class Kubelet:
                 self._remove_leftovers(uid)
             return
         static = is_static(entry.pod)
+        if static and entry.state is PodState.PENDING and not entry.removed and self.pods.is_preceded(entry):
+            return  # the end of the other one brings it back
         if self._services.mirrors is not None and static:
             self._services.mirrors.sync(entry)
         waits_for_node = not (static or is_checkpointed(entry.pod) or self.node.is_registered)

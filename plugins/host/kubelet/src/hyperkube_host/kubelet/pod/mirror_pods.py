@@ -31,19 +31,19 @@ class MirrorPods:
 
     def sync(self, entry: PodEntry) -> None:
         """Create the mirror of a static pod, or delete it when it is outdated or the pod is gone."""
+        if entry.removed:
+            # The mirror tells how the pod ends, until it has; one that shows another pod of that name is not its own.
+            mirror = self._pods.mirror(entry.pod)
+            if mirror is not None and entry.is_finished:
+                self._try(partial(delete_mirror, self._client, mirror))
+            return
         stale = self._pods.stale_mirror(entry.pod)
         if stale is not None:
             self._try(partial(delete_mirror, self._client, stale))
             entry.reported = None  # the next mirror begins without a status
             return
-        mirror = self._pods.mirror(entry.pod)
-        if entry.removed:
-            # The mirror tells how the pod ends, until it has.
-            if mirror is not None and entry.is_finished:
-                self._try(partial(delete_mirror, self._client, mirror))
-            return
         node = self._registered_node()
-        if mirror is None and node is not None:
+        if self._pods.mirror(entry.pod) is None and node is not None:
             entry.reported = None
             self._try(partial(create_mirror, self._client, entry.pod, node))
 

@@ -36,11 +36,12 @@ class PodState(Enum):
 
 @dataclass(slots=True)
 class PodEntry:
-    """One pod of this node; changed only by its own worker, except `pod` and `removed`, which its source changes.
+    """One pod of this node, changed by its own worker; `pod`, `removed` and `put_again` by its source alone.
 
     Attributes:
         pod: as its source last delivered it; shared, not to be changed.
         removed: its source does not have it any more.
+        put_again: what its source has delivered after that; a pod of this uid begins anew once this one has gone.
         state: how far it is.
         rejection: the status to report when the node rejected it.
         failure: the reason and message when the kubelet gave it up.
@@ -65,6 +66,7 @@ class PodEntry:
 
     pod: Object
     removed: bool = False
+    put_again: Object | None = None
     state: PodState = PodState.PENDING
     rejection: Object | None = None
     failure: Failure | None = None

@@ -57,6 +57,10 @@ class PodManager:
             entry = self._entries.get(uid)
             if entry is None:
                 entry = self._entries[uid] = PodEntry(pod, restarts=RestartBackoff(self._restart_delays))
+            elif entry.removed:
+                # Its manifest went and came back: it ends, and begins anew once nothing is left of it.
+                entry.put_again = pod
+                return
             before, entry.pod = entry.pod, pod
             is_echo = before is not pod and _is_echo_of_own_status(entry, before, pod)
             # A pod that is being deleted already waits in its worker for the containers: the shorter grace period must
@@ -80,7 +84,7 @@ class PodManager:
                     # A worker that waits for containers already is told at once. Any other is to find them running, and
                     # to tell that it stops them; only one that is at something else for long is hurried, too.
                     delays[known] = 0.0 if entry.must_terminate else SYNC_SECONDS
-                    entry.removed = True
+                    entry.removed, entry.put_again = True, None
         for known in uids:
             if known in delays:
                 self._grace_shortened(known, delays[known])
@@ -132,9 +136,25 @@ class PodManager:
         ]
 
     def forget(self, uid: str) -> None:
-        """Drop a pod that is gone."""
+        """Drop a pod that is gone; one that its source has again meanwhile is added anew."""
         with self._lock:
-            self._entries.pop(uid, None)
+            entry = self._entries.pop(uid, None)
+        if entry is not None and entry.put_again is not None:
+            self.put(entry.put_again)
+
+    def is_preceded(self, entry: PodEntry) -> bool:
+        """Tell whether an earlier static pod of the same name has yet to end: ports and files are still its own.
+
+        Source: kubernetes ``pkg/kubelet/pod_workers.go`` (allowStaticPodStart).
+        """
+        with self._lock:
+            for other in self._entries.values():
+                if other is entry:
+                    break
+                is_namesake = is_static(other.pod) and key_of(other.pod) == key_of(entry.pod)
+                if is_namesake and other.state not in {PodState.TERMINATED, PodState.REJECTED}:
+                    return True
+        return False
 
     def mirror(self, pod: Object) -> Object | None:
         """Return the mirror of a static pod, if it shows this very pod."""
