@@ -1,6 +1,7 @@
 """The proxy as a whole with a proxier that only remembers: what it counts and tells of itself."""
 
 import json
+import socket
 from http.client import HTTPConnection
 from types import SimpleNamespace
 
@@ -222,6 +223,19 @@ def test_a_nodes_change_has_everything_written(world):
     assert calls(world)[-1].changed is None
 
 
+def asked(address, port):
+    """Return status, weight and body of a health check node port; None if nothing listens there."""
+    connection = HTTPConnection(address, port, timeout=60)
+    try:
+        connection.request("GET", "/")
+        answer = connection.getresponse()
+        return answer.status, answer.headers["X-Load-Balancing-Endpoint-Weight"], json.loads(answer.read())
+    except OSError:
+        return None
+    finally:
+        connection.close()
+
+
 def test_load_balancers_are_told_of_endpoints_here(world):
     port = free_port()
     web = service("web")
@@ -230,15 +244,7 @@ def test_load_balancers_are_told_of_endpoints_here(world):
     world.client.create(SERVICES, web)
 
     def told():
-        connection = HTTPConnection("127.0.0.1", port, timeout=60)
-        try:
-            connection.request("GET", "/")
-            answer = connection.getresponse()
-            return answer.status, answer.headers["X-Load-Balancing-Endpoint-Weight"], json.loads(answer.read())
-        except OSError:
-            return None
-        finally:
-            connection.close()
+        return asked("127.0.0.1", port)
 
     eventually(lambda: told() is not None)
     status, weight, body = told()
@@ -248,6 +254,36 @@ def test_load_balancers_are_told_of_endpoints_here(world):
     assert eventually(lambda: (told() or (200,))[0] == 503)
     world.client.delete(SERVICES, "web", "d")
     assert eventually(lambda: told() is None)
+
+
+@pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="needs IPv6")
+def test_load_balancers_are_told_of_endpoints_of_the_family_they_ask_over(world):
+    port = free_port()
+    web = service("web")
+    web["spec"] |= {"type": "LoadBalancer", "externalTrafficPolicy": "Local", "healthCheckNodePort": port}
+    web["spec"]["clusterIPs"] = ["10.0.0.9", "fd00::9"]
+    six = endpoint_slice("fd00:1::1")
+    six["metadata"]["name"], six["addressType"] = "web-2", "IPv6"
+    for each in (endpoint_slice("10.1.0.1", "10.1.0.2"), six):
+        world.client.create(ENDPOINT_SLICES, each)
+
+    world.client.create(SERVICES, web)
+
+    eventually(lambda: asked("127.0.0.1", port) and asked("::1", port))
+    assert asked("127.0.0.1", port)[:2] == (200, "2")
+    assert asked("::1", port)[:2] == (200, "1")
+
+
+def test_a_health_check_node_port_that_is_taken_is_told(world):
+    with socket.create_server(("0.0.0.0", 0)) as taken:
+        port = taken.getsockname()[1]
+        web = service("web")
+        web["spec"] |= {"type": "LoadBalancer", "externalTrafficPolicy": "Local", "healthCheckNodePort": port}
+
+        world.client.create(SERVICES, web)
+
+        start = f'node n failed to start healthcheck "d/web" on port {port}: '
+        assert eventually(lambda: any(each["message"].startswith(start) for each in world.client.objects(EVENTS)))
 
 
 def test_a_change_with_a_time_is_measured_until_it_is_served(world):

@@ -7,7 +7,6 @@ could not be served becomes an Event on its Service, once per reason.
 from __future__ import annotations
 
 import logging
-import socket
 import threading
 from collections.abc import Sequence
 from functools import partial
@@ -98,7 +97,7 @@ class Proxy:
         self._started = self._clock.now()
         self._synced = False
         self._unserved: set[UnservedPort] = set()
-        self._service_health: ServiceHealth | None = None
+        self._service_health: dict[IPFamily, ServiceHealth] = {}
         self._thread = threading.Thread(target=self._run, name="proxy", daemon=True)
 
     def start(self) -> None:
@@ -147,8 +146,8 @@ class Proxy:
         self._informers.stop()
         if self._thread.is_alive():
             self._thread.join(2.0)
-        if self._service_health is not None:
-            self._service_health.close()
+        for health in self._service_health.values():
+            health.close()
         if self._proxier is not None:
             self._proxier.close()
         self._host.close()
@@ -281,36 +280,30 @@ class Proxy:
 
     def _sync_service_health(self) -> None:
         """Tell load balancers what there is of each Service with a port for that."""
-        ports: dict[ServiceKey, int] = {}
-        endpoints: dict[ServiceKey, set[str]] = {}
         for sync in self._families:
-            own = sync.tracker.health_check_node_ports
-            ports |= own
-            for key, addresses in sync.tracker.local_ready_endpoints(own).items():
-                endpoints.setdefault(key, set()).update(addresses)
-        if self._service_health is None:
-            if not ports:
-                return
-            from hyperkube_host.proxy.service_health import ServiceHealth
+            ports = sync.tracker.health_check_node_ports
+            if ports and sync.family not in self._service_health:
+                from hyperkube_host.proxy.service_health import ServiceHealth
 
-            self._service_health = ServiceHealth(
-                self._health_check_addresses, self.health.alive, self._record_health_check_failure
-            )
-        self._service_health.sync(ports, endpoints)
+                self._service_health[sync.family] = ServiceHealth(
+                    partial(self._health_check_addresses, sync.family),
+                    self.health.alive,
+                    self._record_health_check_failure,
+                )
+            if sync.family in self._service_health:
+                self._service_health[sync.family].sync(ports, sync.tracker.local_ready_endpoints(ports))
 
-    def _health_check_addresses(self) -> list[str]:
-        found: list[str] = []
-        for sync in self._families:
-            where = node_port_addresses(self._options.node_port_addresses, self._node, sync.family)
-            if where.match_all:
-                return ["::" if socket.has_dualstack_ipv6() else "0.0.0.0"]
-            found += where.listen_addresses()
-        return found
+    def _health_check_addresses(self, family: IPFamily) -> list[str]:
+        where = node_port_addresses(self._options.node_port_addresses, self._node, family)
+        if where.match_all:
+            return ["::" if family == "IPv6" else "0.0.0.0"]
+        return where.listen_addresses()
 
-    def _record_health_check_failure(self, key: ServiceKey, why: str) -> None:
+    def _record_health_check_failure(self, key: ServiceKey, port: int, why: str) -> None:
         service = self._services.get(*key)
         if service is not None:
-            text = f"node {self._options.node_name} failed to start healthcheck {name_of(service)!r}: {why}"
+            name = f'"{key.namespace}/{key.name}"'
+            text = f"node {self._options.node_name} failed to start healthcheck {name} on port {port}: {why}"
             self._recorder.event(service, "Warning", "FailedToStartServiceHealthcheck", text)
 
 

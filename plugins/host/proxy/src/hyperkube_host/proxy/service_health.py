@@ -1,5 +1,7 @@
 """What load balancers are told of each Service with ``healthCheckNodePort``: how many endpoints this node has.
 
+Each IP family has its own: a load balancer that asks over IPv4 is told of the endpoints of IPv4.
+
 Source: kubernetes ``pkg/proxy/healthcheck/service_health.go``.
 """
 
@@ -33,7 +35,14 @@ class _Check:
     def open(self, addresses: Sequence[str], loop: EdgeLoop) -> str:
         """Listen; return why that failed, or nothing."""
         for address in addresses:
-            edge = Edge(OpenPort(self._answer), host=address, port=self.port, loop=loop, name="service-health")
+            edge = Edge(
+                OpenPort(self._answer),
+                host=address,
+                port=self.port,
+                loop=loop,
+                name="service-health",
+                dual_stack=False,
+            )
             try:
                 edge.start()
             except UsageError as error:
@@ -61,20 +70,20 @@ class _Check:
 
 
 class ServiceHealth:
-    """The health check node ports that are served; used on one thread."""
+    """The health check node ports that are served in one IP family; used on one thread."""
 
     def __init__(
         self,
         addresses: Callable[[], Sequence[str]],
         is_healthy: Callable[[], bool],
-        failed: Callable[[ServiceKey, str], None],
+        failed: Callable[[ServiceKey, int, str], None],
     ) -> None:
         """Prepare; nothing is opened before `sync`.
 
         Args:
             addresses: tells where node ports are open.
             is_healthy: tells whether the proxy keeps up.
-            failed: is told why a Service's port cannot be served.
+            failed: is told which Service's port cannot be served, and why.
         """
         self._addresses = addresses
         self._is_healthy = is_healthy
@@ -101,7 +110,7 @@ class ServiceHealth:
         if why:
             check.close()
             _log.error("cannot serve the health of service %s/%s: %s", *key, why)
-            self._failed(key, why)
+            self._failed(key, port, why)
             return
         self._checks[key] = check
 

@@ -44,13 +44,14 @@ class Edge:
         limits: EdgeLimits | None = None,
         name: str = "edge",
         shared: bool = False,
+        dual_stack: bool = True,
         negotiated: Negotiated | None = None,
     ) -> None:
         """Prepare a listener; nothing is opened before `start`.
 
         Args:
             handler: the server.
-            host: address to bind; ``::`` takes IPv4 too.
+            host: address to bind.
             port: 0 lets the system choose; see `port` after `start`.
             tls: None serves plain HTTP.
             logger: for what goes wrong here.
@@ -58,9 +59,11 @@ class Edge:
             limits: the bounds; by default Kubernetes' own.
             name: of the threads.
             shared: whether other processes may listen on the same port.
+            dual_stack: whether the address ``::`` takes IPv4 too, where the system can.
             negotiated: what is spoken over TLS beside HTTP/1.1.
         """
         self._shared = shared
+        self._dual_stack = dual_stack
         self._host = host
         self._wanted_port = port
         self._tls_files = tls
@@ -129,7 +132,7 @@ class Edge:
                 family=family,
                 backlog=_BACKLOG,
                 reuse_port=self._shared,
-                dualstack_ipv6=self._host == "::" and socket.has_dualstack_ipv6(),
+                dualstack_ipv6=self._dual_stack and self._host == "::" and socket.has_dualstack_ipv6(),
             )
         except OSError as error:
             reason = error.strerror or error
