@@ -194,6 +194,27 @@ def test_fields_without_effect_are_named(tmp_path, caplog):
 
 
 @pytest.mark.parametrize(
+    "text",
+    ["maxPodz: 5", "authentication: {x509: {clientCA: /ca.crt}}", "memorySwap: {behavior: NoSwap}"],
+    ids=["field", "nested field", "field of a section"],
+)
+def test_a_field_that_does_not_exist_is_named_as_such_and_left_out(tmp_path, caplog, text):
+    found = options(tmp_path, f"{HEAD}{text}\nmaxPods: 7")
+
+    said, named = caplog.messages, text.replace(": {", ".").partition(":")[0]
+    assert [message.partition("kubelet.yaml: ")[2] for message in said] == [
+        f'strict decoding error: unknown field "{named}"'
+    ]
+    assert found.node.max_pods == 7
+
+
+def test_rates_of_requests_and_running_once_are_fields(tmp_path):
+    values = options(tmp_path, HEAD + "kubeAPIQPS: 7\nrunOnce: true").values
+
+    assert (values["kube-api-qps"], values["runonce"]) == (7, True)
+
+
+@pytest.mark.parametrize(
     ("text", "says"),
     [
         (HEAD + "maxPods: many", "invalid argument 'many' for --config: maxPods"),

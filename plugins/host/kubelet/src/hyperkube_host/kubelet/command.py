@@ -39,6 +39,7 @@ def options_of(values: FlagValues) -> KubeletOptions:
     Raises:
         UsageError: a value that cannot be.
     """
+    from hyperkube_host.kubelet.validation import validate
     from hyperkube_lib.component_base.feature_gates import check_gates
 
     path, folder = values["config"] if is_configuration(values["config"]) else "", values["config-dir"]
@@ -47,6 +48,7 @@ def options_of(values: FlagValues) -> KubeletOptions:
 
         values = with_configuration(path, folder, COMMAND.all_flags(), values)
         check_gates(values["feature-gates"], COMMAND.all_flags())
+    validate(values)
     return KubeletOptions.of(values, flagz=typed(COMMAND.all_flags(), values))
 
 

@@ -76,8 +76,8 @@ class NodeOptions(Record):
             register=values["register-node"],
             schedulable=values["register-schedulable"],
             max_pods=values["max-pods"],
-            pods_per_core=_at_least("pods-per-core", values["pods-per-core"], 0),
-            status_max_images=_at_least("node-status-max-images", values["node-status-max-images"], -1),
+            pods_per_core=values["pods-per-core"],
+            status_max_images=values["node-status-max-images"],
             kubelet_port=values["port"],
             status_update_seconds=values["node-status-update-frequency"],
             status_report_seconds=values["node-status-report-frequency"],
@@ -174,9 +174,9 @@ class PodOptions(Record):
             dead_containers_per_container=values["maximum-dead-containers-per-container"],
             dead_container_min_age_seconds=values["minimum-container-ttl-duration"],
             log_max_bytes=_size("container-log-max-size", values["container-log-max-size"]),
-            log_max_files=_at_least("container-log-max-files", values["container-log-max-files"], 2),
-            log_max_workers=_at_least("container-log-max-workers", values["container-log-max-workers"], 1),
-            log_monitor_seconds=max(3.0, values["container-log-monitor-interval"]),
+            log_max_files=values["container-log-max-files"],
+            log_max_workers=values["container-log-max-workers"],
+            log_monitor_seconds=values["container-log-monitor-interval"],
             dead_containers=values["maximum-dead-containers"],
         )
 
@@ -229,18 +229,6 @@ class ImageOptions(Record):
         Raises:
             UsageError: values that contradict one another.
         """
-        serialize, at_once = values["serialize-image-pulls"], values["max-parallel-image-pulls"]
-        if at_once < 0 or (serialize and at_once > 1):
-            raise UsageError(
-                f"invalid configuration: maxParallelImagePulls {at_once} must be a positive number,"
-                " and cannot be larger than 1 unless SerializeImagePulls (--serialize-image-pulls) set to false"
-            )
-        high, low = values["image-gc-high-threshold"], values["image-gc-low-threshold"]
-        if not 0 <= low < high <= 100:
-            raise UsageError(
-                f"invalid configuration: imageGCLowThresholdPercent (--image-gc-low-threshold) {low} must be less than"
-                f" imageGCHighThresholdPercent (--image-gc-high-threshold) {high}, and both between 0 and 100"
-            )
         config, folder = values["image-credential-provider-config"], values["image-credential-provider-bin-dir"]
         if bool(config) != bool(folder):
             raise UsageError(
@@ -248,8 +236,8 @@ class ImageOptions(Record):
             )
         gates = values["feature-gates"]
         return cls(
-            serialize=serialize,
-            max_parallel=at_once,
+            serialize=values["serialize-image-pulls"],
+            max_parallel=values["max-parallel-image-pulls"],
             qps=values["registry-qps"],
             burst=values["registry-burst"],
             verifies=gates.get("KubeletEnsureSecretPulledImages", True),
@@ -257,8 +245,8 @@ class ImageOptions(Record):
             verification_allowlist=values["preloaded-images-verification-allowlist"],
             provider_config=config,
             provider_bin_dir=folder,
-            gc_high_percent=high,
-            gc_low_percent=low,
+            gc_high_percent=values["image-gc-high-threshold"],
+            gc_low_percent=values["image-gc-low-threshold"],
             gc_min_age_seconds=values["minimum-image-ttl-duration"],
             gc_max_age_seconds=values["image-maximum-gc-age"],
         )
@@ -335,12 +323,6 @@ def is_configuration(path: str) -> bool:
     """Tell whether ``--config`` names a KubeletConfiguration file rather than static pods (its 1.0 meaning)."""
     file = Path(path)
     return bool(path) and file.is_file() and "KubeletConfiguration" in file.read_text(errors="replace")
-
-
-def _at_least(name: str, number: int, least: int) -> int:
-    if number < least:
-        raise UsageError(f"--{name}={number}: must be at least {least}")
-    return number
 
 
 def _size(name: str, text: str) -> int:

@@ -1,7 +1,7 @@
 """The files of ``--config`` and ``--config-dir``: a KubeletConfiguration, whose fields are flags by other names.
 
 The files of the folder are merged into the one of ``--config`` in the order of their names. A flag that is given
-counts more than all of them. A field that nothing here reads is named in the log.
+counts more than all of them. A field that nothing here reads is named in the log, as is one that does not exist.
 
 Source: kubernetes ``staging/src/k8s.io/kubelet/config/v1beta1/types.go``, ``cmd/kubelet/app/options/options.go``,
 ``cmd/kubelet/app/server.go`` (mergeKubeletConfigurations), ``pkg/kubelet/apis/config/v1beta1/defaults.go``.
@@ -42,6 +42,8 @@ FLAG_OF = {
     "imageGCLowThresholdPercent": "image-gc-low-threshold",
     "imageMaximumGCAge": "image-maximum-gc-age",
     "registryPullQPS": "registry-qps",
+    "runOnce": "runonce",
+    "kubeAPIQPS": "kube-api-qps",
     "eventRecordQPS": "event-qps",
     "cpuCFSQuota": "cpu-cfs-quota",
     "cpuCFSQuotaPeriod": "cpu-cfs-quota-period",
@@ -56,6 +58,25 @@ FLAG_OF = {
     "enableProfilingHandler": "profiling",
 }
 """Field → flag, where the one is not the other in another spelling (``syncFrequency``, ``sync-frequency``)."""
+WITHOUT_FLAG = frozenset(
+    {
+        "contentType",
+        "draManagerReconcilePeriod",
+        "enableContentionProfiling",
+        "enableDebugFlagsHandler",
+        "enableSystemLogHandler",
+        "enableSystemLogQuery",
+        "logging",
+        "memoryReservationPolicy",
+        "mergeDefaultEvictionSettings",
+        "showHiddenMetricsForVersion",
+        "singleProcessOOMKill",
+        "staticPodURLHeader",
+        "tracing",
+        "userNamespaces",
+    }
+)
+"""Fields that there are, and that nothing here reads."""
 _UNSET_BY_ZERO = frozenset(
     {"port", "maxPods", "nodeLeaseDurationSeconds", "registryBurst", "eventBurst", "kubeAPIBurst"}
 )
@@ -84,7 +105,9 @@ def with_configuration(path: str, folder: str, flags: Iterable[Flag], values: Fl
     found: dict[str, Any] = {}
     for field, value in _fields(table):
         flag = known.get(FLAG_OF.get(field) or _flag_name(field))
-        if flag is None or flag.idle:
+        if flag is None and field.partition(".")[0] not in WITHOUT_FLAG:
+            _log.warning('%s: strict decoding error: unknown field "%s"', path or folder, field)
+        elif flag is None or flag.idle:
             _log.warning("%s: field %s has no effect: its behaviour is not built yet", path or folder, field)
         elif flag.name not in values.given:
             read = read_value(flag, f"config: {field}", _as_flag(field, value))
