@@ -52,6 +52,18 @@ def test_the_node_registers_with_status_and_lease(hollow):
     assert (lease["spec"]["holderIdentity"], lease["spec"]["leaseDurationSeconds"]) == ("n1", 40)
 
 
+def test_a_reboot_of_the_node_is_told(tmp_path):
+    boot_id = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    client = FakeClient(SystemClock())
+    client.seed(NODES, {"metadata": {"name": "n1"}, "spec": {}, "status": {"nodeInfo": {"bootID": "earlier"}}})
+
+    with running(tmp_path, client=client) as rig:
+        until(lambda: condition(rig.client.get(NODES, "n1").get("status") or {}, "Ready"))
+        told = until(lambda: [event for event in rig.events() if event[0] == "Rebooted"])
+
+    assert told == [("Rebooted", f"Node n1 has been rebooted, boot id: {boot_id}")]
+
+
 def test_an_unknown_runtime_is_told_in_one_line(tmp_path):
     told = r'^unsupported CRI runtime: "rkt" \(installed: .*process.*remote'
     with pytest.raises(UsageError, match=told), running(tmp_path, "rkt"):

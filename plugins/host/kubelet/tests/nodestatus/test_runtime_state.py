@@ -133,6 +133,15 @@ def test_what_is_missing_is_named(world, answer, message):
     assert world(answer).compute()["message"] == message
 
 
+def test_of_an_image_five_names_are_told(world):
+    one = world()
+    one.runtime.images = lambda: [Image(id="i", digests=("d1", "d2"), tags=("t1", "t2", "t3", "t4"), size=1)]
+
+    one.compute()
+
+    assert one.status["images"] == [{"names": ["d1", "d2", "t1", "t2", "t3"], "sizeBytes": 1}]
+
+
 def test_an_image_without_a_size_is_told_as_the_api_keeps_it(world):
     one = world()
     one.runtime.images = lambda: [Image(id="i", tags=("t",), size=1), Image(id="h", tags=("host",))]

@@ -144,6 +144,7 @@ class NodeUpdater:
             return
         self._node = client.patch(NODES, self._options.name, {"status": status}, subresource="status")
         self._reported_at = self._clock.monotonic()
+        self._record_reboot(old, status)
         self._record_conditions(old, status)
 
     def _is_report_due(self) -> bool:
@@ -157,6 +158,12 @@ class NodeUpdater:
         if cordoned != bool(old["spec"].get("unschedulable")):
             reason = "NodeNotSchedulable" if cordoned else "NodeSchedulable"
             self._recorder.node_event("Normal", reason, f"Node {self._options.name} status is now: {reason}")
+
+    def _record_reboot(self, old: Object, new: Object) -> None:
+        before, now = ((status.get("nodeInfo") or {}).get("bootID", "") for status in (old, new))
+        if before and before != now:
+            text = f"Node {self._options.name} has been rebooted, boot id: {now}"
+            self._recorder.node_event("Warning", "Rebooted", text)
 
     def _record_conditions(self, old: Object, new: Object) -> None:
         """Record what has changed; of a new node the absence of pressure, but not that it is ready (setters.go)."""

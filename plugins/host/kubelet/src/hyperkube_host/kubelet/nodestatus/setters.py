@@ -37,6 +37,8 @@ DECLARED_FEATURES = (
 
 Source: kubernetes component-helpers ``nodedeclaredfeatures/features``.
 """
+MOST_NAMES_OF_IMAGE = 5
+"""Of which a status tells. Kubernetes: ``MaxNamesPerImageInNodeStatus``."""
 _PRESSURE = {
     MEMORY_PRESSURE: (
         ("KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
@@ -159,7 +161,7 @@ class NodeStatus:
             return []
         most = self._options.status_max_images
         largest = sorted(images, key=lambda image: -image.size)[: most if most >= 0 else None]
-        return [_image([*image.digests, *image.tags], image.size) for image in largest]
+        return [_image([*image.digests, *image.tags][:MOST_NAMES_OF_IMAGE], image.size) for image in largest]
 
     def _abilities(self) -> Object:
         """Return what the runtime and the kubelet can do."""
