@@ -68,7 +68,8 @@ def owners_in_workload(workload: Object, place: FieldSet, scaled: Managed) -> Ma
     Owners that are new have no time.
 
     An entry that came from a plain update of the workload has lost its version on the way, so it loses the replicas
-    too, to itself: Kubernetes then stores two entries of one owner, of which the next reader keeps the first.
+    too, to itself: Kubernetes then stores two entries of one owner, of which the next reader keeps the first. One that
+    had nothing else is the new entry.
     """
     api_version = str(workload["apiVersion"])
     result: Managed = {}
@@ -76,12 +77,13 @@ def owners_in_workload(workload: Object, place: FieldSet, scaled: Managed) -> Ma
         fields = owned.fields
         if field_sets.intersection(fields, place) and owner not in scaled:
             fields = field_sets.difference(fields, place)
-        result[owner] = Owned(fields, owned.api_version, owned.time)
+        if fields:
+            result[owner] = Owned(fields, owned.api_version, owned.time)
     for owner, owned in scaled.items():
         if field_sets.intersection(owned.fields, _IN_SCALE):
             version = api_version if owner.operation == UPDATE else ""
             result.setdefault(owner._replace(api_version=version), Owned(place, api_version, None))
-    return {owner: owned for owner, owned in result.items() if owned.fields}
+    return result
 
 
 class ScaledObjects:
