@@ -223,6 +223,18 @@ def test_a_nodes_change_has_everything_written(world):
     assert calls(world)[-1].changed is None
 
 
+def test_the_service_says_which_proxy_it_is_for_not_its_slices(world):
+    labelled = endpoint_slice("10.1.0.1")
+    labelled["metadata"]["labels"]["service.kubernetes.io/service-proxy-name"] = "other"
+    world.client.create(ENDPOINT_SLICES, labelled)
+
+    world.client.create(SERVICES, service("web"))
+
+    name = ServicePortName("d", "web", "http")
+    found = eventually(lambda: world.proxier.states[-1].get(name))
+    assert found.endpoints == (Endpoint("10.1.0.1", 8080, local=True),)
+
+
 def asked(address, port):
     """Return status, weight and body of a health check node port; None if nothing listens there."""
     connection = HTTPConnection(address, port, timeout=60)

@@ -18,7 +18,8 @@ PROXY_NAME_LABEL = "service.kubernetes.io/service-proxy-name"
 HEADLESS_LABEL = "service.kubernetes.io/headless"
 SERVICE_NAME_LABEL = "kubernetes.io/service-name"
 SERVICE_SELECTOR = f"!{PROXY_NAME_LABEL}"
-SLICE_SELECTOR = f"!{HEADLESS_LABEL},!{PROXY_NAME_LABEL}"
+SLICE_SELECTOR = f"!{HEADLESS_LABEL}"
+"""A slice with the label of another proxy counts: it is the Service that says whose it is."""
 DEFAULT_AFFINITY_SECONDS = 10800
 
 
