@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from hyperkube_host.proxy.conntrack.sysctls import ConntrackOptions
 from hyperkube_host.proxy.flags import FAMILIES
+from hyperkube_host.proxy.validation import validate
 from hyperkube_lib.proxy_rules.local_detector import LocalDetectorSettings
 from hyperkube_lib.proxy_rules.node_port_addresses import PRIMARY
 
@@ -82,12 +83,14 @@ class ProxyOptions(Record):
             pod_interface_name_prefix=values["pod-interface-name-prefix"],
         )
         detection.check()
+        healthz, metrics = _listen_address(values, "healthz"), _listen_address(values, "metrics")
+        validate(values, healthz, metrics)
         return cls(
             node_name=values["hostname-override"].strip().lower() or socket.gethostname().lower(),
             mode=mode,
             settings=dict(settings or {}),
-            healthz=_listen_address(values, "healthz"),
-            metrics=_listen_address(values, "metrics"),
+            healthz=healthz,
+            metrics=metrics,
             bind_address=values["bind-address"],
             node_port_addresses=tuple(values["nodeport-addresses"]),
             sync_seconds=values["iptables-sync-period"],
