@@ -46,6 +46,7 @@ METADATA = [
     ({"name": "../../etc"}, "metadata.name: Invalid value"),
     ({"name": 7}, "metadata.name: Invalid value: 7: must be a text"),
     ({"name": "p", "namespace": "a/b"}, "metadata.namespace"),
+    ({"name": "p", "uid": "../u"}, "metadata.uid: Invalid value: '../u'"),
     ({"name": "p", "labels": 7}, "metadata.labels: .* must be a table"),
     ({"name": "p", "annotations": {"a": 1}}, "metadata.annotations.a: Invalid value: 1: must be a text"),
 ]

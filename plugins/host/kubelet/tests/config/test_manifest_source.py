@@ -1,10 +1,12 @@
 """Static pods from files and URLs."""
 
+import pytest
 from hyperkube_host.kubelet.config.manifest_source import ManifestSource, read_folder, static_pod
 
 from hyperkube.machinery.clock import FakeClock
 
 MANIFEST = b"kind: Pod\napiVersion: v1\nmetadata: {name: web}\nspec: {containers: [{name: c, image: host}]}\n"
+EVICTED = {"operator": "Exists", "effect": "NoExecute"}
 
 
 class Sink:
@@ -48,6 +50,26 @@ def test_a_changed_manifest_is_another_pod(tmp_path):
 
     assert [word for word, _, _ in sink.told] == ["put", "remove", "put"]
     assert sink.told[0][2] != sink.told[2][2]
+
+
+def test_a_uid_of_the_manifest_stays_when_it_changes(tmp_path):
+    sink, named = Sink(), MANIFEST.replace(b"name: web", b"name: web, uid: u1")
+    watching = source(lambda: read_folder(tmp_path), sink)
+    for content in (named, named, named.replace(b"host", b"other")):
+        (tmp_path / "web.yaml").write_bytes(content)
+        watching.read_once()
+
+    assert sink.told == [("put", "web-n1", "u1")] * 2
+
+
+@pytest.mark.parametrize(("kind", "expected"), [("file", [EVICTED]), ("http", [])])
+def test_pods_of_files_tolerate_what_evicts(kind, expected):
+    manifest = {"kind": "Pod", "metadata": {"name": "web"}, "spec": {"containers": [{"name": "c"}]}}
+    tolerant = {**manifest, "spec": {**manifest["spec"], "tolerations": [EVICTED]}}
+
+    found = [static_pod(one, kind, "n1", "/a", "now")["spec"].get("tolerations", []) for one in (manifest, tolerant)]
+
+    assert found == [expected, [EVICTED]]
 
 
 def test_a_bad_manifest_does_not_hide_the_others():

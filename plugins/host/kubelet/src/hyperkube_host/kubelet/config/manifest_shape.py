@@ -13,7 +13,7 @@ from typing import Any
 
 from hyperkube.kinds.pods import containers
 from hyperkube.machinery import quantity
-from hyperkube.machinery.names import dns1123_label, dns1123_subdomain
+from hyperkube.machinery.names import dns1123_label, dns1123_subdomain, path_segment_name
 from hyperkube.machinery.objects import Object
 
 RESTART_POLICIES = ("Always", "OnFailure", "Never")
@@ -147,7 +147,7 @@ _SPEC = {
     "dnsConfig": {"nameservers": [str], "searches": [str], "options": [{"name": str, "value": str}]},
     "os": {"name": str},
 }
-_METADATA = {"name": str, "namespace": str, "labels": _TEXTS, "annotations": _TEXTS}
+_METADATA = {"name": str, "namespace": str, "uid": str, "labels": _TEXTS, "annotations": _TEXTS}
 _WORDS = {str: "a text", int: "a whole number", bool: "true or false"}
 
 
@@ -209,6 +209,7 @@ def _bad_names(meta: Object, spec: Object) -> Iterator[str]:
     named: list[tuple[str, object, Callable[[str], list[str]]]] = [
         ("metadata.name", meta.get("name"), dns1123_subdomain),
         ("metadata.namespace", meta.get("namespace", "default"), dns1123_label),
+        ("metadata.uid", meta.get("uid", ""), path_segment_name),
     ]
     for field, entries in (("containers", containers({"spec": spec})), ("volumes", spec.get("volumes") or ())):
         taken: set[object] = set()

@@ -19,7 +19,7 @@ from hyperkube_host.kubelet.types.pod_update import HASH_ANNOTATION, SEEN_ANNOTA
 from hyperkube.client.exchange import Bounds, read_body
 from hyperkube.kinds.pods import containers, default_requests
 from hyperkube.machinery.clock import Clock, Timer
-from hyperkube.machinery.objects import Object, uid_of
+from hyperkube.machinery.objects import Object, annotations_of, metadata, uid_of
 from hyperkube.machinery.times import format_time
 
 HTTP = "http"
@@ -29,6 +29,7 @@ MOST_BYTES = 10 << 20
 _POD_DEFAULTS = {"restartPolicy": "Always", "dnsPolicy": "ClusterFirst", "terminationGracePeriodSeconds": 30}
 _CONTAINER_DEFAULTS = {"terminationMessagePath": "/dev/termination-log", "terminationMessagePolicy": "File"}
 """What the API server would fill in, of that on which the kubelet depends."""
+_TOLERATION = {"operator": "Exists", "effect": "NoExecute"}
 _DOCUMENT_MARK = re.compile(rb"^---\s*$", re.MULTILINE)
 
 
@@ -111,7 +112,8 @@ class ManifestSource:
                 del self._pods[uid]
                 self._sink.remove(pod)
         for uid, pod in found.items():
-            if uid not in self._pods:
+            # A manifest that names its uid may change and keep it.
+            if uid not in self._pods or _content(pod) != _content(self._pods[uid]):
                 self._pods[uid] = pod
                 self._sink.put(pod)
 
@@ -151,6 +153,8 @@ class ManifestSource:
 def static_pod(manifest: Object, kind: str, node_name: str, place: str, now: str) -> Object:
     """Return the pod of a manifest: the node's name is part of its name, and its uid is a digest of its content.
 
+    A uid that the manifest names is kept. Pods of files tolerate taints that evict: they would only come back.
+
     Raises:
         ValueError: it is no pod.
     """
@@ -160,7 +164,7 @@ def static_pod(manifest: Object, kind: str, node_name: str, place: str, now: str
     digest = hashlib.md5(usedforsecurity=False)
     for part in (orjson.dumps(manifest, option=orjson.OPT_SORT_KEYS), node_name.encode(), place.encode()):
         digest.update(part)
-    meta["uid"] = digest.hexdigest()
+    meta["uid"] = meta.get("uid") or digest.hexdigest()
     meta["name"] = f"{meta['name']}-{node_name}"
     meta.setdefault("namespace", "default")
     meta["annotations"] = {
@@ -176,8 +180,16 @@ def static_pod(manifest: Object, kind: str, node_name: str, place: str, now: str
         for field, value in _CONTAINER_DEFAULTS.items():
             container.setdefault(field, value)
         default_requests(container)
-    spec["tolerations"] = [*(spec.get("tolerations") or []), {"operator": "Exists", "effect": "NoExecute"}]
+    if kind != HTTP:
+        others = [one for one in spec.get("tolerations") or [] if one != _TOLERATION]
+        spec["tolerations"] = [*others, dict(_TOLERATION)]
     return {"kind": "Pod", "apiVersion": "v1", "metadata": meta, "spec": spec, "status": {"phase": "Pending"}}
+
+
+def _content(pod: Object) -> Object:
+    """Return a pod without the time at which it was seen."""
+    annotations = {key: value for key, value in annotations_of(pod).items() if key != SEEN_ANNOTATION}
+    return {**pod, "metadata": {**metadata(pod), "annotations": annotations}}
 
 
 def read_folder(path: Path) -> Iterable[tuple[str, bytes]]:
