@@ -52,10 +52,11 @@ class Events:
         self.found.append((pod["metadata"]["name"], *event))
 
 
-def outcome_of(port, events=None, **more):
+def outcome_of(port, events=None, runner=None, **more):
     pod = {"metadata": {"name": "p", "namespace": "ns"}}
     container = {"name": "c", "lifecycle": {"postStart": {"httpGet": {"port": port, "path": "/begun", **more}}}}
-    return HandlerRunner(None, FakeClock(), events).post_start(pod, container, "id", "127.0.0.1")
+    runner = runner or HandlerRunner(None, FakeClock(), events)
+    return runner.post_start(pod, container, "id", "127.0.0.1")
 
 
 def test_a_status_that_says_failure_is_an_answer(failing):
@@ -81,11 +82,13 @@ def test_a_server_without_tls_is_asked_again_in_plain_text_and_without_credentia
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         port = server.server_address[1]
-        problem = outcome_of(port, events, scheme="HTTPS", httpHeaders=headers)
+        runner = HandlerRunner(None, FakeClock(), events)
+        problem = outcome_of(port, runner=runner, scheme="HTTPS", httpHeaders=headers)
         server.shutdown()
         thread.join()
 
     text = f"request to HTTPS lifecycle hook 127.0.0.1:{port} got HTTP response, retry with HTTP succeeded"
     assert (problem, events.found) == ("", [("p", "Warning", "LifecycleHTTPFallback", text)])
+    assert runner.http_fallbacks == 1
     assert b"X-Own" in SpeaksPlainly.read
     assert b"s3cret" not in SpeaksPlainly.read

@@ -316,6 +316,7 @@ def test_statistics_show_pods_and_node(rig):
         in body(ask(rig, "/metrics/resource"))[1]
     )
     assert "kubelet_running_pods 1" in body(ask(rig, "/metrics"))[1]
+    assert "\nkubelet_lifecycle_handler_http_fallbacks_total 0\n" in body(ask(rig, "/metrics"))[1]
 
 
 def test_containers_by_cadvisors_names(rig):

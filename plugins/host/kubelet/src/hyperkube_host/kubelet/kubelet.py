@@ -78,6 +78,7 @@ class Kubelet:
                 self._services.node_managers.shutdown.times,
                 self._services.container_manager.figures,
                 self._services.pod_certificates.states,
+                self._services.stopper.http_fallbacks,
             ),
             client,
             self._clock,

@@ -28,6 +28,10 @@ class ContainerStopper:
         self._recorder = recorder
         self._clock = clock
 
+    def http_fallbacks(self) -> int:
+        """Return how many hooks of containers, also at their start, fell back from HTTPS to HTTP."""
+        return self._hooks.http_fallbacks
+
     def stop(
         self,
         pod: Object,

@@ -26,6 +26,9 @@ class HandlerRunner:
         self._runtime = runtime
         self._clock = clock
         self._recorder = recorder
+        self._lock = threading.Lock()
+        self.http_fallbacks = 0
+        """How many hooks asked with HTTP what did not speak HTTPS."""
 
     def post_start(self, pod: Object, container: Object, container_id: str, address: str) -> str:
         """Run the hook if there is one; return why it failed, or the empty string."""
@@ -91,4 +94,6 @@ class HandlerRunner:
             place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
             text = f"request to HTTPS lifecycle hook {place} got HTTP response, retry with HTTP succeeded"
             self._recorder.pod_event(pod, "Warning", "LifecycleHTTPFallback", text)
+            with self._lock:
+                self.http_fallbacks += 1
         return ""

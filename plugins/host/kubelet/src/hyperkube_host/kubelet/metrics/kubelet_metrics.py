@@ -82,6 +82,12 @@ def container_manager_metrics(figures: Mapping[str, int]) -> str:
     )
 
 
+def lifecycle_metrics(http_fallbacks: int) -> str:
+    """Return how many lifecycle hooks fell back from HTTPS to HTTP."""
+    text = "[ALPHA] The number of times lifecycle handlers successfully fell back to http from https."
+    return family("kubelet_lifecycle_handler_http_fallbacks_total", "counter", text, [Sample({}, http_fallbacks)])
+
+
 def shutdown_metrics(began: float, ended: float) -> str:
     """Return when the last graceful shutdown of the node began and ended, in seconds since the epoch; 0 for never."""
     return "".join(

@@ -43,6 +43,7 @@ class MetricsPages:
         from hyperkube_host.kubelet.metrics.kubelet_metrics import (
             container_manager_metrics,
             kubelet_metrics,
+            lifecycle_metrics,
             pod_certificate_metrics,
             shutdown_metrics,
             volume_metrics,
@@ -60,6 +61,7 @@ class MetricsPages:
             context.evictions(),
         )
         own += shutdown_metrics(*context.shutdown_times()) + container_manager_metrics(context.container_manager())
+        own += lifecycle_metrics(context.http_fallbacks())
         own += pod_certificate_metrics(context.pod_certificates())
         # Volumes are measured for this page only where there are claims: that means to look at each of their files.
         return own + (volume_metrics(context.summary.summary(), pods) if claims else "") + process_text()

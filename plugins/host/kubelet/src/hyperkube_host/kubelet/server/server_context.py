@@ -25,6 +25,7 @@ class ServerContext(NamedTuple):
         shutdown_times: returns when the last graceful shutdown of the node began and ended; 0 for never.
         container_manager: returns metric → value of the container manager.
         pod_certificates: returns (signer, state) → sources of projected volumes.
+        http_fallbacks: returns how many lifecycle hooks fell back from HTTPS to HTTP.
     """
 
     options: KubeletOptions
@@ -37,3 +38,4 @@ class ServerContext(NamedTuple):
     shutdown_times: Callable[[], tuple[float, float]] = lambda: (0.0, 0.0)
     container_manager: Callable[[], Mapping[str, int]] = dict
     pod_certificates: Callable[[], Mapping[tuple[str, str], int]] = dict
+    http_fallbacks: Callable[[], int] = int
