@@ -7,7 +7,7 @@ import pytest
 from hyperkube_api.core.pods.eviction import evict
 
 from hyperkube.kinds.resources import POD_DISRUPTION_BUDGETS, PODS
-from hyperkube.machinery.errors import TooManyRequests
+from hyperkube.machinery.errors import ApiError, TooManyRequests
 
 _spec = importlib.util.spec_from_file_location("calls", Path(__file__).parents[1] / "calls.py")
 calls = importlib.util.module_from_spec(_spec)
@@ -58,3 +58,33 @@ def test_a_finished_pod_costs_no_budget():
     evict(calls.a_call(stored, body={"metadata": {"name": "p"}}))
 
     assert stored.deleted[0][1] == "p"
+
+
+@pytest.mark.parametrize(
+    ("asked", "own", "result"),
+    [
+        pytest.param(False, [], None, id="none"),
+        pytest.param(True, [], ["All"], id="of-the-request"),
+        pytest.param(False, ["All"], ["All"], id="of-the-eviction"),
+        pytest.param(True, ["All"], ["All"], id="of-both"),
+        pytest.param(False, ["Some"], ["Some"], id="what-a-deletion-refuses"),
+    ],
+)
+def test_the_pod_is_deleted_with_the_dry_run_of_either(asked, own, result):
+    stored = calls.Stored((PODS, a_pod()))
+    call = calls.a_call(stored, body={"metadata": {"name": "p"}, "deleteOptions": {"dryRun": own}})
+    call.dry_run = asked
+
+    evict(call)
+
+    assert (stored.deleted[0][-1].get("dryRun") or None) == result
+
+
+def test_two_dry_runs_are_one():
+    call = calls.a_call(
+        calls.Stored((PODS, a_pod())), body={"metadata": {"name": "p"}, "deleteOptions": {"dryRun": ["Some"]}}
+    )
+    call.dry_run = True
+
+    with pytest.raises(ApiError, match=r"in request and content: \[All\] and \[Some\]"):
+        evict(call)

@@ -72,6 +72,7 @@ def ask(reference, *more, **request):
         ({}, "cannot bind token to object of type /, Kind="),
         ({"kind": "ConfigMap", "apiVersion": "v1"}, "cannot bind token to object of type /v1, Kind=ConfigMap"),
         ({"kind": "Pod", "apiVersion": "x/v1"}, "cannot bind token to object of type x/v1, Kind=Pod"),
+        ({"kind": "Pod", "apiVersion": "v1"}, "Name parameter required."),
         ({"kind": "Pod", "name": "p", "uid": "x"}, 'on Pod "p": the UID in the bound object reference (x) does not'),
     ],
 )

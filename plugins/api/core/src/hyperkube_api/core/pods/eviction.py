@@ -27,16 +27,15 @@ def evict(call: Call) -> Object:
 
     Raises:
         TooManyRequests: the budget would be broken, or has not been observed yet.
-        ApiError: more than one budget covers the pod.
+        ApiError: more than one budget covers the pod, or the dry run of the request is not that of the eviction.
+        Invalid: the options are none.
     """
     eviction = call.body or {}
     name = metadata(eviction).get("name")
     if name != call.name:
         raise BadRequest("name in URL does not match name in Eviction object")
-    options: Object = dict(eviction.get("deleteOptions") or {})
-    dry_run = call.dry_run or bool(options.get("dryRun"))
-    if dry_run:
-        options["dryRun"] = ["All"]
+    options = _delete_options(call, eviction)
+    dry_run = bool(options.get("dryRun"))
     pod = call.objects.get(PODS, call.name, call.namespace)
     if not _can_ignore_budgets(pod):
         _decrement_budget(call, pod, dry_run=dry_run)
@@ -45,6 +44,18 @@ def evict(call: Call) -> Object:
     options.setdefault("preconditions", {}).setdefault("uid", metadata(pod).get("uid"))
     call.objects.delete(PODS, call.name, call.namespace, options=options)
     return dict(SUCCESS)
+
+
+def _delete_options(call: Call, eviction: Object) -> Object:
+    """Return the options of the eviction, with the dry run of the request."""
+    options: Object = dict(eviction.get("deleteOptions") or {})
+    asked, own = ["All"] if call.dry_run else [], options.get("dryRun") or []
+    if asked and own and asked != own:
+        text = "Non-matching dry-run options in request and content"
+        raise ApiError(f"{text}: [{' '.join(asked)}] and [{' '.join(own)}]")
+    if asked or own:
+        options["dryRun"] = own or asked
+    return options
 
 
 def _can_ignore_budgets(pod: Object) -> bool:

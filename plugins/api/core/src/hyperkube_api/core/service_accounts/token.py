@@ -104,6 +104,8 @@ def _bound_objects(call: Call, reference: Object | None) -> tuple[Object | None,
     if resource is None:
         raise BadRequest(f"cannot bind token to object of type {group}/{version}, Kind={kind}")
     name = reference.get("name") or ""
+    if not name:
+        raise BadRequest("Name parameter required.")
     found = call.objects.get(resource, name, "" if kind == "Node" else call.namespace)
     if kind == "Pod" and (spec_of(found).get("serviceAccountName") or "") != call.name:
         text = "to pod running with different serviceaccount name."
