@@ -92,6 +92,7 @@ def test_extenders_filter_and_score_last():
     [
         pytest.param([{"schedulerName": "a"}, {"schedulerName": "a"}], "duplicate value 'a'", id="twice"),
         pytest.param([{"plugins": {"scoring": {}}}], "unknown extension point", id="point"),
+        pytest.param([{"percentageOfNodesToScore": 101}], r"not in valid range \[0-100\]", id="percentage"),
         pytest.param([{"plugins": {"bind": {"disabled": [{"name": "*"}]}}}], "at least one", id="no-bind"),
         pytest.param([{"plugins": {"filter": {"enabled": [{"name": "Sorter"}]}}}], "does not extend", id="no-filter"),
         pytest.param(

@@ -12,6 +12,7 @@ from dataclasses import field, replace
 from typing import Any
 
 from hyperkube_host.scheduler.config.plugin_data import PluginTables
+from hyperkube_host.scheduler.config.validation import FIRST_BACKOFF, LONGEST_BACKOFF, validate
 
 from hyperkube.hookspecs import pod_groups, scheduling
 from hyperkube.hookspecs.scheduling import AlgorithmProvider
@@ -69,6 +70,7 @@ def from_object(obj: Object, default: AlgorithmProvider, shapes: Shapes) -> Conf
     if obj.get("kind") != "KubeSchedulerConfiguration" or version not in {f"{GROUP}/{each}" for each in VERSIONS}:
         wanted = f"kind 'KubeSchedulerConfiguration' of '{GROUP}/v1'"
         raise UsageError(f"kind {obj.get('kind')!r} of apiVersion {version!r} is not {wanted}")
+    validate(obj)
     if version != f"{GROUP}/{VERSIONS[0]}":
         weights = PluginTables.read().default_weights(version.removeprefix(f"{GROUP}/"))
         default = replace(default, scores={**default.scores, **weights})
@@ -81,11 +83,12 @@ def from_object(obj: Object, default: AlgorithmProvider, shapes: Shapes) -> Conf
     if obj.get("extenders"):
         rows = obj["extenders"]
         profiles = {name: with_extenders(provider, rows) for name, provider in profiles.items()}
-    first = float(obj.get("podInitialBackoffSeconds") or 1)
-    longest = float(obj.get("podMaxBackoffSeconds") or 10)
-    if longest < first:
-        raise UsageError(f"podMaxBackoffSeconds: {longest:g} must not be less than podInitialBackoffSeconds {first:g}")
-    return Configuration(profiles, first, longest)
+    first, longest = obj.get("podInitialBackoffSeconds"), obj.get("podMaxBackoffSeconds")
+    return Configuration(
+        profiles,
+        float(FIRST_BACKOFF if first is None else first),
+        float(LONGEST_BACKOFF if longest is None else longest),
+    )
 
 
 def with_extenders(provider: AlgorithmProvider, rows: list[Object]) -> AlgorithmProvider:
