@@ -132,7 +132,7 @@ def test_ports_that_cannot_be_bound_are_told_as_they_are_served():
 
 def test_the_api_servers_service_may_be_in_another_namespace():
     def service(name, namespace):
-        return {"metadata": {"name": name, "namespace": namespace}}
+        return {"metadata": {"name": name, "namespace": namespace}, "spec": {"clusterIP": "10.0.0.1"}}
 
     usual, masters, own = service("kubernetes", "default"), service("kubernetes", "masters"), service("web", "ns")
     known = [usual, masters, service("other", "masters"), own]
@@ -140,3 +140,16 @@ def test_the_api_servers_service_may_be_in_another_namespace():
     assert services_for("ns", known, links=True) == [usual, own]
     assert services_for("ns", known, links=True, master_namespace="masters") == [masters, own]
     assert services_for("ns", known, links=False, master_namespace="masters") == [masters]
+
+
+@pytest.mark.parametrize(("address", "wins"), [("10.0.0.9", True), ("None", False), ("", False)])
+@pytest.mark.parametrize("own_first", [True, False])
+def test_a_namespaces_own_kubernetes_is_named_where_it_has_an_address(address, wins, own_first):
+    def kubernetes(namespace, ip):
+        return {"metadata": {"name": "kubernetes", "namespace": namespace}, "spec": {"clusterIP": ip}}
+
+    usual, own = kubernetes("default", "10.0.0.1"), kubernetes("ns", address)
+    known = [own, usual] if own_first else [usual, own]
+
+    assert services_for("ns", known, links=True) == [own if wins else usual]
+    assert services_for("ns", known, links=False) == [usual]

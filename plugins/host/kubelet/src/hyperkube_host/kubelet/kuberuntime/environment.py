@@ -71,14 +71,19 @@ def services_for(
 ) -> list[Object]:
     """Return the services whose variables a pod gets: its namespace's unless switched off, and the API server's.
 
-    The latter is the Service ``kubernetes`` of `master_namespace`.
+    The latter is the Service ``kubernetes`` of `master_namespace`, unless the pod's namespace has one with an address.
+    Source: kubernetes ``pkg/kubelet/kubelet_pods.go`` (getServiceEnvVarMap).
     """
-    return [
-        service
-        for service in services
-        if (links and namespace_of(service) == namespace)
-        or (namespace_of(service) == master_namespace and name_of(service) == "kubernetes")
-    ]
+    found: dict[str, Object] = {}
+    for service in services:
+        name = name_of(service)
+        if (service.get("spec") or {}).get("clusterIP", "") in {"", "None"}:
+            continue
+        if namespace_of(service) == master_namespace and name == "kubernetes":
+            found.setdefault(name, service)
+        elif links and namespace_of(service) == namespace:
+            found[name] = service
+    return list(found.values())
 
 
 class Environment:
