@@ -39,6 +39,17 @@ def test_a_class_in_an_annotation():
     assert claim_object_warnings({"metadata": meta}) == [OLD_CLASS]
 
 
+def test_mount_options_in_an_annotation():
+    option = "volume.beta.kubernetes.io/mount-options"
+    meta = {"annotations": {option: "ro", CLASS: "x"}}
+
+    assert persistent_volume_warnings({"metadata": meta}) == [
+        OLD_CLASS,
+        f'metadata.annotations[{option}]: deprecated since v1.31; use "mountOptions" attribute instead',
+    ]
+    assert claim_object_warnings({"metadata": meta}) == [OLD_CLASS]
+
+
 def test_amounts_of_claims_are_whole_bytes():
     spec = {"resources": {"requests": {"storage": "200m"}, "limits": {"storage": "1500m"}}}
     found = [

@@ -9,8 +9,9 @@ from hyperkube_api.core.nodes.deprecated_labels import term_warnings
 from hyperkube_api.core.persistent_volume_claims.warnings import class_annotation_warnings
 
 from hyperkube.machinery.field import ROOT
-from hyperkube.machinery.objects import Object
+from hyperkube.machinery.objects import Object, annotations_of
 
+_MOUNT_OPTIONS = "volume.beta.kubernetes.io/mount-options"
 _SOURCES = (
     ("cephfs", "cephfs", "deprecated in v1.28, non-functional in v1.31+"),
     ("photonPersistentDisk", "photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"),
@@ -26,6 +27,9 @@ def persistent_volume_warnings(volume: Object) -> list[str]:
     """Return the warnings for a persistent volume."""
     spec, path = volume.get("spec") or {}, ROOT.child("spec")
     found = class_annotation_warnings(volume)
+    if _MOUNT_OPTIONS in annotations_of(volume):
+        at = ROOT.child("metadata", "annotations").key(_MOUNT_OPTIONS)
+        found.append(f'{at}: deprecated since v1.31; use "mountOptions" attribute instead')
     if spec.get("persistentVolumeReclaimPolicy") == "Recycle":
         found.append(f"{path.child('persistentVolumeReclaimPolicy')}: {_RECYCLE}")
     terms = path.child("nodeAffinity", "required", "nodeSelectorTerms")
