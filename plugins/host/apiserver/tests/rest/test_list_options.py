@@ -97,6 +97,10 @@ def test_a_watch_is_not_continued():
         check(request(**{"continue": "x"}), watch=True)
 
 
+def test_a_watch_from_a_version_pays_no_heed_to_a_token():
+    check(request(resourceVersion="5", **{"continue": "x"}), watch=True)
+
+
 def test_a_match_of_a_watch_is_checked_without_initial_events_too():
     with pytest.raises(Invalid, match=r"\[.*unless sendInitialEvents is provided, .*Unsupported value: \"Bogus\""):
         check(request(resourceVersionMatch="Bogus"), watch=True)

@@ -104,7 +104,8 @@ def check(request: ApiRequest, *, watch: bool) -> None:
     """
     match = request.param("resourceVersionMatch")
     initial = bool(request.query.get("sendInitialEvents"))
-    continued = watch and bool(request.param("continue"))
+    matches = match or (not initial and request.param("resourceVersion") in {"", "0"})  # the default then is a match
+    continued = watch and bool(matches and request.param("continue"))
     if not match and not initial and not continued:
         return
     errors = (
