@@ -3,6 +3,7 @@
 from typing import ClassVar
 
 import numpy as np
+import pytest
 from hyperkube_scheduler.default_preemption import DefaultPreemption, by_budget, victims_on
 from hyperkube_testing.scheduling.tables import pod_info, table
 
@@ -10,6 +11,7 @@ from hyperkube.client.fake import FakeClient
 from hyperkube.hookspecs.scheduling import Filtered, PostFilterResult
 from hyperkube.kinds.resources import EVENTS, PODS
 from hyperkube.machinery.clock import FakeClock, SystemClock
+from hyperkube.machinery.errors import UsageError
 from hyperkube.plugin import PluginContext
 
 
@@ -197,3 +199,34 @@ def test_a_victim_that_waits_to_be_bound_is_refused_not_deleted():
     assert nomination.node == "a"
     assert hand.rejected == [("default/waiting", "preempted")]
     assert len(client.list(PODS, "default").items) == 1
+
+
+@pytest.mark.parametrize(
+    ("percentage", "absolute", "message"),
+    [
+        (-1, 100, "minCandidateNodesPercentage: Invalid value: -1: not in valid range [0, 100]"),
+        (101, 100, "minCandidateNodesPercentage: Invalid value: 101: not in valid range [0, 100]"),
+        (10, -1, "minCandidateNodesAbsolute: Invalid value: -1: not in valid range [0, inf)"),
+        (
+            0,
+            0,
+            "minCandidateNodesPercentage: Invalid value: 0: cannot be zero at the same time as minCandidateNodesAbsolute",
+        ),
+    ],
+)
+def test_a_number_of_candidates_that_cannot_be_is_refused(percentage, absolute, message):
+    settings = {"minCandidateNodesPercentage": percentage, "minCandidateNodesAbsolute": absolute}
+
+    with pytest.raises(UsageError) as refused:
+        DefaultPreemption(PluginContext(name="DefaultPreemption", settings=settings))
+
+    assert str(refused.value) == message
+
+
+@pytest.mark.parametrize(("percentage", "absolute"), [(0, 1), (100, 0)])
+def test_one_of_the_numbers_of_candidates_may_be_none(percentage, absolute):
+    settings = {"minCandidateNodesPercentage": percentage, "minCandidateNodesAbsolute": absolute}
+
+    made = DefaultPreemption(PluginContext(name="DefaultPreemption", settings=settings))
+
+    assert made.context.settings == settings

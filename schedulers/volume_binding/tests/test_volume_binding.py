@@ -27,6 +27,7 @@ from hyperkube.kinds.resources import (
     STORAGE_CLASSES,
 )
 from hyperkube.machinery.clock import SystemClock
+from hyperkube.machinery.errors import UsageError
 from hyperkube.plugin import PluginContext
 
 POD = {"spec": {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]}}
@@ -221,3 +222,8 @@ class TestContract(SchedulingContract):
 
     def build(self):
         return World(claim("pv"), [volume("pv", host="a")]).plugin
+
+
+def test_a_negative_timeout_is_refused():
+    with pytest.raises(UsageError, match="bindTimeoutSeconds: Invalid value: -1: invalid BindTimeoutSeconds"):
+        VolumeBinding(PluginContext(name="VolumeBinding", settings={"bindTimeoutSeconds": -1}))

@@ -26,7 +26,7 @@ from hyperkube.kinds.conditions import with_condition
 from hyperkube.kinds.pods import DISRUPTION_TARGET, disruption_target, priority_of
 from hyperkube.kinds.resources import POD_DISRUPTION_BUDGETS, POD_GROUPS, PODS
 from hyperkube.machinery.dataclass import dataclass
-from hyperkube.machinery.errors import ApiError, Conflict, NotFound
+from hyperkube.machinery.errors import ApiError, Conflict, NotFound, UsageError
 from hyperkube.machinery.labels import from_label_selector
 from hyperkube.machinery.objects import (
     NodeName,
@@ -69,6 +69,19 @@ class Candidate:
         return self.violations, highest, total, len(self.victims), latest_first
 
 
+def _check(percentage: int, absolute: int) -> None:
+    """Source: kubernetes ``pkg/scheduler/apis/config/validation/validation_pluginargs.go``."""
+    if not 0 <= percentage <= 100:
+        raise UsageError(f"minCandidateNodesPercentage: Invalid value: {percentage}: not in valid range [0, 100]")
+    if absolute < 0:
+        raise UsageError(f"minCandidateNodesAbsolute: Invalid value: {absolute}: not in valid range [0, inf)")
+    if percentage == absolute == 0:
+        raise UsageError(
+            "minCandidateNodesPercentage: Invalid value: 0: cannot be zero at the same time as"
+            " minCandidateNodesAbsolute"
+        )
+
+
 class DefaultPreemption(PostFilterPlugin, PodGroupPostFilterPlugin):
     """Tries each node where evicting may help, and takes the cheapest.
 
@@ -78,10 +91,16 @@ class DefaultPreemption(PostFilterPlugin, PodGroupPostFilterPlugin):
     """
 
     def __init__(self, context: PluginContext) -> None:
+        """Read the settings.
+
+        Raises:
+            UsageError: a number of candidates outside its range, or both none.
+        """
         super().__init__(context)
         settings = context.settings if context is not None else {}
         self._percentage = int(settings.get("minCandidateNodesPercentage", 10))
         self._absolute = int(settings.get("minCandidateNodesAbsolute", 100))
+        _check(self._percentage, self._absolute)
         self._random = Random()  # noqa: S311  spreads the search, guards nothing
         self._budgets: Informer | None = None
         self._hand: FrameworkHandle | None = None

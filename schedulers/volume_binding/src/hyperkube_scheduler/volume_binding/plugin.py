@@ -27,6 +27,7 @@ from hyperkube.hookspecs.scheduling import (
 )
 from hyperkube.kinds.resources import NODES, PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, PODS
 from hyperkube.kinds.volumes import claim_names, not_made_for
+from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.objects import (
     NodeName,
     Object,
@@ -69,11 +70,14 @@ class VolumeBinding(FilterPlugin, ScorePlugin, ReservePlugin, PreBindPlugin):
         """Read the settings.
 
         Raises:
-            UsageError: a shape that cannot be.
+            UsageError: a shape that cannot be, or a negative timeout.
         """
         super().__init__(context)
         settings = context.settings if context is not None else {}
         self._seconds = float(settings.get("bindTimeoutSeconds") or BIND_SECONDS)
+        if self._seconds < 0:
+            shown = f"Invalid value: {self._seconds:g}: invalid BindTimeoutSeconds, should not be a negative value"
+            raise UsageError(f"bindTimeoutSeconds: {shown}")
         self._scores = context is not None and bool(context.gates.get(SCORING))
         self._shape = shape_of(settings["shape"]) if settings.get("shape") else ROOMY_FIRST
         self._lock = threading.Lock()
