@@ -153,7 +153,7 @@ def test_an_archive_that_cannot_be_read_is_none(folder, spoil):
     assert [found.take(path) for path in paths(folder)] == [None, None]
 
 
-def test_a_start_without_an_archive_has_a_child_write_it_for_the_next(folder):
+def test_a_start_without_an_archive_has_a_child_write_it_for_the_next(folder, own_installation):
     modules, imports = started(folder)
     imports.write_missed()
     imports._child.wait(60)
@@ -166,7 +166,7 @@ def test_a_start_without_an_archive_has_a_child_write_it_for_the_next(folder):
     assert again[0].said.__code__.co_consts is again[1].said.__code__.co_consts
 
 
-def test_an_archive_of_modules_that_a_start_does_not_load_is_written_anew(folder):
+def test_an_archive_of_modules_that_a_start_does_not_load_is_written_anew(folder, own_installation):
     written(folder)
     imports = LeanImports(str(folder / "start.py"))
     imports.install()

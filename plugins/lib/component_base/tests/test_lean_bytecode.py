@@ -155,7 +155,7 @@ def test_bytecode_that_does_not_fit_is_not_used_and_is_written_anew(folder, spoi
     assert lean_code(path) is not None
 
 
-def test_a_child_writes_what_was_missed_for_the_next_start(folder, monkeypatch):
+def test_a_child_writes_what_was_missed_for_the_next_start(folder, monkeypatch, own_installation):
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
     name, path = module(folder)
     _, imports = imported(name)

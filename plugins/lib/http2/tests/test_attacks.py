@@ -135,7 +135,8 @@ def test_streams_beyond_the_limit_are_refused_and_far_beyond_end_the_connection(
     peer.until(lambda: len(peer.reset) == 2)
     assert peer.reset == {streams[3]: REFUSED, streams[4]: REFUSED}
     fields = [(":method", "POST"), (":scheme", "https"), (":path", "/")]
-    pour(peer, (peer.frame(HEADERS, 4, number, peer.h2.encoder.encode(fields)) for number in range(11, 51, 2)))
+    many = (peer.frame(HEADERS, 4, number, peer.h2.encoder.encode(fields)) for number in range(11, 51, 2))
+    pour(peer, [b"".join(many)])  # read one by one, they are refused one by one
 
     assert peer.goaway is not None
     assert source.closed.wait(5)
