@@ -14,7 +14,7 @@ NOT_NEGATIVE = "must be greater than or equal to 0"
 
 
 def options(**given):
-    values = {name.replace("_", "-"): value for name, value in given.items()}
+    values = {"proxy-mode": "nftables", **{name.replace("_", "-"): value for name, value in given.items()}}
     return ProxyOptions.of(FlagValues.of(COMMAND.all_flags(), values))
 
 
