@@ -178,9 +178,8 @@ def in_order(members: dict[str, Any]) -> dict[str, Any]:
 def _map(field: Map, codecs: Codecs, absent: Absent) -> Converter:
     drops_empty = _drops_empty(field)
     is_strings = field.items.scalar == "string"
-    zero = (
-        zero_of(field.items, codecs) if field.items.scalar != "bytes" else str
-    )  # stored, bytes are never nil in a map
+    # Bytes of a map are empty where they are null: the store, which is protobuf in Kubernetes, cannot tell them apart.
+    zero = str if field.items.scalar == "bytes" else zero_of(field.items, codecs)
     if field.typedef.endswith("ResourceList"):
         plain = _scalar(field.items, scalars.resource_value, zero)
     else:
