@@ -15,6 +15,7 @@ from device_builders import ask, claim, dev, rslice
 from plugin_world import START, USER, World, allocated, got, pod
 
 from hyperkube.kinds.resources import EVENTS, RESOURCE_CLAIMS
+from hyperkube.testing.waiting import eventually
 
 READY, BROKEN = "Ready", "Broken"
 CONDITIONS = {"bindingConditions": [READY], "bindingFailureConditions": [BROKEN]}
@@ -77,7 +78,8 @@ def bound(claims, *reports, slices=SLICES, **words):
 
 def test_the_pod_waits_until_its_device_is_ready():
     why, world = bound([PENDING], lambda world: report(world, told(READY)))
-    events = [(each["reason"], each.get("note") or each.get("message")) for each in world.client.objects(EVENTS)]
+    found = eventually(lambda: world.client.objects(EVENTS), why="a thread of the recorder writes it")
+    events = [(each["reason"], each.get("note") or each.get("message")) for each in found]
 
     assert why == ""
     assert world.stored() == ["r0=a/p1/1 for pod, protected, devices"]
