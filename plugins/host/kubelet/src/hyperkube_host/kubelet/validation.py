@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 
 from hyperkube_host.kubelet.cm.topologymanager.topology_manager import POLICIES, SCOPES
 
+from hyperkube.machinery.aggregate import aggregate
 from hyperkube.machinery.durations import format_duration
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.field import quote
@@ -83,7 +84,7 @@ def validate(values: FlagValues) -> None:
         ),
     ]
     if problems:
-        raise UsageError(problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]")
+        raise UsageError(aggregate(problems))
 
 
 def _node_labels(labels: Mapping[str, str]) -> Iterator[str]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterator
 
+from hyperkube.machinery.aggregate import aggregate
 from hyperkube.machinery.durations import format_duration
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.field import FieldError, Path, invalid
@@ -61,8 +62,7 @@ def validate(values: FlagValues, healthz: Address | None, metrics: Address | Non
         *_cluster_cidrs(values),
     ]
     if problems:
-        texts = [str(problem) for problem in problems]
-        raise UsageError(texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]")
+        raise UsageError(aggregate(problems))
 
 
 def _not_negative(values: FlagValues) -> Iterator[FieldError]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from hyperkube.machinery.aggregate import aggregate
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.field import ROOT, FieldError, Path, duplicate, invalid, repeated
 from hyperkube.machinery.objects import Object
@@ -31,8 +32,7 @@ def validate(obj: Object) -> None:
         *_extenders(ROOT.child("extenders"), obj.get("extenders") or ()),
     ]
     if problems:
-        texts = [str(problem) for problem in problems]
-        raise UsageError(texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]")
+        raise UsageError(aggregate(problems))
 
 
 def _number(path: Path, value: Any) -> Iterator[FieldError]:
