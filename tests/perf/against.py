@@ -8,6 +8,7 @@ share of bare uvicorn's, which was asked in the same round. Needs wrk (``apt-get
 from __future__ import annotations
 
 import argparse
+import shutil
 import statistics
 import subprocess
 import sys
@@ -37,7 +38,7 @@ HERE = Path(__file__).resolve().parents[2]
 
 def checked_out(commit: str, stack: ExitStack) -> Path:
     """Check a commit out and install it; return where its programs are. It goes with the stack."""
-    tree = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "tree"
+    tree = folder_in(stack) / "tree"
     subprocess.run(["git", "worktree", "add", "--quiet", "--detach", str(tree), commit], cwd=HERE, check=True)
     stack.callback(subprocess.run, ["git", "worktree", "remove", "--force", str(tree)], cwd=HERE, check=True)
     print(f"installing {commit} ...", flush=True)
@@ -45,23 +46,31 @@ def checked_out(commit: str, stack: ExitStack) -> Path:
     return tree / ".venv/bin"
 
 
-def started(programs: Path, stack: ExitStack) -> tuple[Path, Served]:
-    """Start an API server with what the reads are about; return its folder and itself."""
-    folder, port = Path(stack.enter_context(tempfile.TemporaryDirectory())), free_port()
+def started(programs: Path, folder: Path, stack: ExitStack) -> Served:
+    """Start an API server that has nothing but what the reads are about."""
+    shutil.rmtree(folder / "data", ignore_errors=True)
+    port = free_port()
     server = stack.enter_context(running(api_server(folder, port, programs), port, "/readyz"))
     seed(server)
-    return folder, server
+    return server
 
 
-def measured(row: Row, servers: dict[str, tuple[Path, Served]]) -> dict[str, tuple[float, float]]:
-    """Ask each server and bare uvicorn in turns; return CPU in microseconds and the share of uvicorn's rate."""
+def folder_in(stack: ExitStack) -> Path:
+    """Return a folder that goes with the stack."""
+    return Path(stack.enter_context(tempfile.TemporaryDirectory()))
+
+
+def measured(row: Row, servers: dict[str, Served], folder: Path) -> dict[str, tuple[float, float]]:
+    """Ask each server and bare uvicorn in turns; return CPU in microseconds and the share of uvicorn's rate.
+
+    `folder` is one server's, and has uvicorn.
+    """
     answered = row.ask.path if row.ask.method == "GET" else f"{ROOT}/pods/seed-000"
-    answers = [server.send("GET", answered, accept=row.ask.accept)[1] for _, server in servers.values()]
-    folder, _ = next(iter(servers.values()))
+    answers = [server.send("GET", answered, accept=row.ask.accept)[1] for server in servers.values()]
     turns: dict[str, list[Measured]] = defaultdict(list)
     with bare(folder, answers[0]) as alone:
         for _ in range(TURNS):
-            for name, (_, server) in servers.items():
+            for name, server in servers.items():
                 turns[name].append(server.load(row.ask, TURN))
             turns[BARE].append(alone.load(row.ask, TURN))
     base = mean(turns.pop(BARE))
@@ -73,20 +82,23 @@ def compare(commit: str, rounds: int, only: list[str]) -> None:
     wrk()
     rows = chosen(only)
     with ExitStack() as stack:
-        servers = {"this": started(BIN, stack), commit: started(checked_out(commit, stack), stack)}
-        install_uvicorn(servers["this"][0])
+        programs = {"this": BIN, commit: checked_out(commit, stack)}
+        folders = {name: folder_in(stack) for name in programs}
+        install_uvicorn(folders["this"])
         found: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
         for number in range(rounds):
             print(f"round {number + 1} of {rounds}", flush=True)
-            for row in rows:
-                for name, figures in measured(row, servers).items():
-                    found[row.name, name].append(figures)
+            with ExitStack() as round_of:  # what a round has created would be in the lists of the next
+                servers = {name: started(path, folders[name], round_of) for name, path in programs.items()}
+                for row in rows:
+                    for name, figures in measured(row, servers, folders["this"]).items():
+                        found[row.name, name].append(figures)
         print(
             f"{'':28}{'CPU us: this':>13}{commit[:12]:>14}{'ratio':>7} | {'share: this':>12}{commit[:12]:>14}{'k8s 1.36':>10}"
         )
         for row in rows:
-            cpus = [statistics.median(cpu for cpu, _ in found[row.name, name]) for name in servers]
-            shares = [statistics.median(share for _, share in found[row.name, name]) for name in servers]
+            cpus = [statistics.median(cpu for cpu, _ in found[row.name, name]) for name in programs]
+            shares = [statistics.median(share for _, share in found[row.name, name]) for name in programs]
             theirs = f"{row.theirs:.3f}" if row.theirs is not None else ""
             print(
                 f"{row.name:28}{cpus[0]:13,.0f}{cpus[1]:14,.0f}{cpus[0] / cpus[1]:7.2f} | {shares[0]:12.3f}{shares[1]:14.3f}{theirs:>10}"
