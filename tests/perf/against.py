@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 from collections import defaultdict
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -32,7 +33,7 @@ from servers_under_load import (  # type: ignore[import-not-found]  # the same
 )
 
 BARE = "uvicorn"
-TURN, TURNS = 1, 3
+TURN, TURNS = 1, 4
 HERE = Path(__file__).resolve().parents[2]
 
 
@@ -60,7 +61,7 @@ def folder_in(stack: ExitStack) -> Path:
     return Path(stack.enter_context(tempfile.TemporaryDirectory()))
 
 
-def measured(row: Row, servers: dict[str, Served], folder: Path) -> dict[str, tuple[float, float]]:
+def measured(row: Row, servers: Mapping[str, Served], folder: Path) -> dict[str, tuple[float, float]]:
     """Ask each server and bare uvicorn in turns; return CPU in microseconds and the share of uvicorn's rate.
 
     `folder` is one server's, and has uvicorn.
@@ -69,10 +70,11 @@ def measured(row: Row, servers: dict[str, Served], folder: Path) -> dict[str, tu
     answers = [server.send("GET", answered, accept=row.ask.accept)[1] for server in servers.values()]
     turns: dict[str, list[Measured]] = defaultdict(list)
     with bare(folder, answers[0]) as alone:
+        order = [*servers.items(), (BARE, alone)]
         for _ in range(TURNS):
-            for name, server in servers.items():
+            for name, server in order:
                 turns[name].append(server.load(row.ask, TURN))
-            turns[BARE].append(alone.load(row.ask, TURN))
+            order.reverse()  # who comes after whom counts: the caches of the processor are the other's then
     base = mean(turns.pop(BARE))
     return {name: (mean(loads).cpu, mean(loads).rate / base.rate) for name, loads in turns.items()}
 
