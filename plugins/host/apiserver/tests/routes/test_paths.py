@@ -6,6 +6,7 @@ from hyperkube_lib.protobuf import open_envelope
 from hyperkube_lib.serving.exchange import HttpRequest
 
 from hyperkube.machinery.users import LOOPBACK
+from hyperkube.testing.waiting import eventually
 
 pytest.importorskip("hyperkube_api.apps", reason="needs the API groups")
 
@@ -13,6 +14,11 @@ MUX = ["/", "/apis", "/apis/", "/apis/apps", "/apis/apps/", "/healthz", "/livez/
 WEB_SERVICES = ["/api", "/api/", "/api/v1", "/api/v1/", "/apis/apps/v1", "/version", "/version/", "/openid/v1/jwks"]
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 PLAIN_404 = "404 page not found\n"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def ready(server):
+    eventually(server.ready, why="/healthz fails until the hooks of the start have ended")
 
 
 def ask(server, path, method="GET", accept="*/*"):
