@@ -11,6 +11,7 @@ from pathlib import Path
 
 from hyperkube_host.apiserver.options import AuditOptions, ControlPlaneOptions, Options, ServiceAccountOptions
 
+from hyperkube.machinery.aggregate import aggregate
 from hyperkube.machinery.errors import UsageError
 
 RECONCILERS = ("lease", "master-count", "none")
@@ -35,7 +36,7 @@ def validate(options: Options) -> None:
         *_control_plane(options.control_plane),
     ]
     if problems:
-        raise UsageError(problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]")
+        raise UsageError(aggregate(problems))
 
 
 def check_key_files(options: ServiceAccountOptions) -> None:

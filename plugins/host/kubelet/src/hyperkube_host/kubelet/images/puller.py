@@ -15,6 +15,7 @@ from hyperkube_host.kubelet.credentialprovider.keyring import TrackedCredentials
 from hyperkube_lib.component_base.token_bucket import TokenBucket
 
 from hyperkube.hookspecs.runtime import Image, RegistryCredentials, RuntimeFailed
+from hyperkube.machinery.aggregate import aggregate
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.record import Record
 
@@ -74,5 +75,5 @@ class ImagePuller:
 
 def _aggregate(errors: Sequence[RuntimeFailed]) -> RuntimeFailed:
     """Return one error of several: each text once, in brackets when there are several."""
-    texts = list(dict.fromkeys(str(error) for error in errors))
-    return errors[0] if len(texts) == 1 else RuntimeFailed(f"[{', '.join(texts)}]", errors[0].reason)
+    text = aggregate(errors)
+    return errors[0] if text == str(errors[0]) else RuntimeFailed(text, errors[0].reason)
