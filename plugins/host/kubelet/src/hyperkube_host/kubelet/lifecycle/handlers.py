@@ -74,6 +74,7 @@ class HandlerRunner:
 
         Hooks with the scheme HTTPS were once sent with HTTP, so a server that does not speak TLS gets it that way.
         """
+        from hyperkube_host.kubelet.probe.dial_errors import place
         from hyperkube_host.kubelet.probe.http_probe import RequestFailed, request_http
         from hyperkube_host.kubelet.probe.ports import port_number
 
@@ -90,9 +91,8 @@ class HandlerRunner:
                 request_http(plain, container, address, seconds, agent=AGENT)
             except RequestFailed:
                 return str(error)
-            host, port = action.get("host") or address, port_number(action["port"], container)
-            place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-            text = f"request to HTTPS lifecycle hook {place} got HTTP response, retry with HTTP succeeded"
+            where = place(action.get("host") or address, port_number(action["port"], container))
+            text = f"request to HTTPS lifecycle hook {where} got HTTP response, retry with HTTP succeeded"
             self._recorder.pod_event(pod, "Warning", "LifecycleHTTPFallback", text)
             with self._lock:
                 self.http_fallbacks += 1

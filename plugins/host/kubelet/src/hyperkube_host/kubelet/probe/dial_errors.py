@@ -20,9 +20,13 @@ class SchemeMismatch(ConnectionError):
         super().__init__(SCHEME_MISMATCH)
 
 
+def place(host: str, port: int) -> str:
+    """Return an address and a port as one text; source: Go ``net`` (JoinHostPort)."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
 def dial_error_text(error: Exception, host: str, port: int) -> str:
     """Return the text for a connection that failed for another reason than a timeout."""
-    place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     if isinstance(error, socket.gaierror):
         return f"dial tcp: lookup {host}: no such host"
     if isinstance(error, http.client.RemoteDisconnected | ssl.SSLEOFError):
@@ -31,5 +35,5 @@ def dial_error_text(error: Exception, host: str, port: int) -> str:
         return "tls: first record does not look like a TLS handshake"
     number = error.errno if isinstance(error, OSError) else None
     if number is not None and number in _OF_CONNECT:
-        return f"dial tcp {place}: connect: {os.strerror(number).lower()}"
+        return f"dial tcp {place(host, port)}: connect: {os.strerror(number).lower()}"
     return str(error) or type(error).__name__
